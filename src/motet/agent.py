@@ -1,0 +1,155 @@
+"""`ModelAgent`: a model given a part. The leaf of every mixture.
+
+The part is data: system words, examples, sampling, tools, and how texts that do not fit are fitted. A `completion`
+agent asks in few-shot form, which is how a base model answers well; a `chat` agent asks in turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from motet.backend import Backend, prompt_tokens
+from motet.errors import AgentFailed, BackendError, Failure, ToolError
+from motet.fit import Rule, fit
+from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, hear
+from motet.prompt import Example, chat_prompt, completion_prompt
+from motet.run import Run
+from motet.tool import Tool
+from motet.trace import Fitted, ToolCalled
+
+FENCE_TOKENS = 16
+"""What the fence and label of one heard text take, at most."""
+
+
+@dataclass(frozen=True)
+class ModelAgent:
+    """A model given a part.
+
+    Args:
+        backend: the model.
+        name: what the agent is called in traces and tables; never shown to other agents.
+        system: words before everything else.
+        examples: questions with their answers, shown first.
+        style: `chat` for turns, `completion` for a few-shot prompt.
+        sampling: temperature, length, stop strings and so on.
+        tools: what it may call when it is the acting agent.
+        max_steps: calls in the tool loop at most; the last one is made without tools, so that it answers.
+        fit: the rule for heard texts that do not fit the context (see `motet.fit`).
+        about: what the agent is good at, for people and for routers.
+
+    Raises (when called):
+        BackendError: the call failed, or the question alone does not fit the context.
+    """
+
+    backend: Backend
+    name: str
+    system: str = ""
+    examples: Sequence[Example] = ()
+    style: Literal["chat", "completion"] = "chat"
+    sampling: Sampling = Sampling()
+    tools: Sequence[Tool] = ()
+    max_steps: int = 8
+    fit: Rule = "shorten"
+    about: str = ""
+
+    async def __call__(self, chat: Chat, run: Run) -> Reply:
+        chat = await self._fitted(chat, run)
+        request = self._request(chat, run)
+        own = {tool.name: tool for tool in self.tools} if run.acting else {}
+        offered = (*(tool.spec for tool in own.values()), *run.tools)
+        for step in range(self.max_steps):
+            last = step == self.max_steps - 1
+            tools = run.tools if last else offered
+            reply = await run.call(self.backend, msgspec.structs.replace(request, tools=tools), heard=chat.sources)
+            if not reply.tool_calls or any(spec.name == call.name for call in reply.tool_calls for spec in run.tools):
+                return reply
+            results = [await self._use(own, call, run) for call in reply.tool_calls]
+            said = Message("assistant", reply.text, tool_calls=reply.tool_calls)
+            request = msgspec.structs.replace(request, messages=(*request.messages, said, *results))
+        raise AgentFailed(Failure(self.name, "steps", f"still calling tools after {self.max_steps} steps"))
+
+    def _request(self, chat: Chat, run: Run) -> Request:
+        if self.style == "completion":
+            prompt = completion_prompt(chat, run.rng, system=self.system, examples=self.examples)
+            return Request(self.backend.name, prompt=prompt, sampling=self.sampling)
+        messages = chat_prompt(chat, run.rng, system=self.system, examples=self.examples)
+        return Request(self.backend.name, messages=messages, sampling=self.sampling)
+
+    async def _use(self, own: dict[str, Tool], call: ToolCall, run: Run) -> Message:
+        """Call a tool; what goes wrong is told to the model."""
+        failed = True
+        if call.name not in own:
+            result = f"error: there is no tool {call.name!r}; there are: {', '.join(own) or 'none'}"
+        else:
+            try:
+                result, failed = await own[call.name](call.arguments), False
+            except ToolError as error:
+                result = f"error: {error}"
+            except Exception as error:  # a tool's own failure is the model's to deal with
+                result = f"error: {type(error).__name__}: {error}"
+        run.emit(
+            ToolCalled(
+                path=run.path,
+                at=run.now(),
+                agent=self.name,
+                name=call.name,
+                arguments=call.arguments,
+                result=result,
+                failed=failed,
+            )
+        )
+        return Message("tool", result, tool_call_id=call.id)
+
+    async def _fitted(self, chat: Chat, run: Run) -> Chat:
+        """`chat` with heard texts that fit the context beside everything else and the reply."""
+        context = self.backend.card.context
+        if context is None:
+            return chat
+        plain = Chat(tuple(message for message in chat.messages if not (message.source and message.role == "user")))
+        fixed = prompt_tokens(self.backend, self._request(plain, run)) + self.sampling.max_tokens
+        if fixed > context:
+            raise BackendError(
+                "context_length",
+                f"the prompt without others' words and the {self.sampling.max_tokens} tokens of the reply take "
+                f"{fixed} tokens, and {self.backend.name} has a context of {context}: shorten the question, lower "
+                f"max_tokens, or use a model with a longer context",
+            )
+        heard = chat.heard
+        if not heard:
+            return chat
+        room = context - fixed - FENCE_TOKENS * len(heard)
+        before = sum(self.backend.count(message.text) for message in heard)
+        if before <= room:
+            return chat
+
+        async def merge(texts: Sequence[Message], tokens: int) -> str:
+            return await self._merged(plain, texts, tokens, run)
+
+        kept = await fit(heard, max(0, room), self.backend.count, self.fit, merge)
+        sources = {message.source for message in kept}
+        run.emit(
+            Fitted(
+                path=run.path,
+                at=run.now(),
+                agent=self.name,
+                rule=self.fit,
+                before=before,
+                after=sum(self.backend.count(message.text) for message in kept),
+                dropped=tuple(message.source for message in heard if message.source not in sources),
+            )
+        )
+        return plain.add(*kept)
+
+    async def _merged(self, plain: Chat, texts: Sequence[Message], tokens: int, run: Run) -> str:
+        """One text made of several by this agent's own model, `tokens` long at most."""
+        note = "Put what follows into one short text. Keep every answer that is given, and the reason for it."
+        replies = [Reply(message.text, id=message.source) for message in texts]
+        request = self._request(hear(plain, replies, note), run)
+        sampling = msgspec.structs.replace(self.sampling, max_tokens=tokens)
+        sources = tuple(message.source for message in texts)
+        reply = await run.call(self.backend, msgspec.structs.replace(request, sampling=sampling), heard=sources)
+        return reply.text

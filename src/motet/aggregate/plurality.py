@@ -1,0 +1,57 @@
+"""Plurality: the answer that most agents give, where two answers are the same if they are so when normalised.
+
+    >>> plurality([Reply("70,000", agent="a"), Reply("It is 5", agent="b"), Reply("$70000", agent="c")]).text
+    '70,000'
+
+Ties go to the answer that was given first, so put the agent you trust most first. With weights, each agent's vote
+counts as much as its weight (1 where it has none); the best weights for independent agents of accuracy p are
+log(p / (1 - p)) (Nitzan and Paroush 1982).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from motet.message import Chat, Reply
+from motet.normalise import extract, normalise
+from motet.run import Run
+
+
+def tally(replies: Sequence[Reply], weights: Mapping[str, float] | None = None) -> dict[str, float]:
+    """The votes of each normalised answer, in the order in which answers were first given."""
+    votes: dict[str, float] = {}
+    for reply in replies:
+        answer = normalise(extract(reply.text))
+        votes[answer] = votes.get(answer, 0.0) + (weights or {}).get(reply.agent, 1.0)
+    return votes
+
+
+def plurality(replies: Sequence[Reply], weights: Mapping[str, float] | None = None) -> Reply:
+    """The first reply that gives the answer with the most votes.
+
+    Raises:
+        ValueError: there are no replies.
+    """
+    votes = tally(replies, weights)
+    if not votes:
+        raise ValueError("no replies to take a vote of")
+    winner = max(votes, key=lambda answer: votes[answer])  # the first of equals, as `max` and dicts promise
+    return next(reply for reply in replies if normalise(extract(reply.text)) == winner)
+
+
+@dataclass(frozen=True)
+class Plurality:
+    """The answer with the most votes, as its first voter put it; every voter is a source of it.
+
+    Args:
+        weights: votes of an agent, by name; 1 for whoever is not named.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
+        winner = plurality(replies, self.weights)
+        return msgspec.structs.replace(winner, agent="", sources=tuple(reply.id for reply in replies))

@@ -1,0 +1,77 @@
+"""Self-MoA: many draws of the one best agent, aggregated; at once, or through a sliding window.
+
+Li, Lin, Xia and Jin, "Rethinking Mixture-of-Agents: Is Mixing Different Large Language Models Beneficial?", arXiv
+2502.00674. Their finding: draws of the best model, aggregated, often beat a mixture of different ones, since a
+mixture's quality falls with its members' average. In the sequential form (Self-MoA-Seq) the aggregator sees a window
+of fixed length: the synthesis so far, and as many new draws as there is room for; so any number of draws fits any
+context. Their window is 6 with 3 places kept for the synthesis so far, which is thereby favoured (section 5; there is
+no public code to read, so that the first window holds draws only is inferred).
+
+Shape: draws + 1 calls, 2 in series; with a window, draws + one aggregation a window, in series after the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from motet.aggregate import Synthesize
+from motet.compose.base import at_least
+from motet.errors import UsageError
+from motet.message import Chat, Reply
+from motet.run import Agent, Run
+
+
+@dataclass(frozen=True)
+class SelfMoA:
+    """Draws of one agent, made into one reply.
+
+    Args:
+        agent: who answers, `draws` times. Its temperature should not be 0.
+        aggregator: who makes one reply of them; the same agent if None, as in the paper.
+        draws: how many draws; 6 in the paper.
+        window: texts the aggregator sees at a time; None shows all at once (the parallel form), 6 is the paper's.
+        kept: places of the window that the synthesis so far takes.
+
+    >>> import asyncio
+    >>> from motet import ModelAgent, Scripted, perform
+    >>> agent = ModelAgent(Scripted("Paris"), "geographer")
+    >>> asyncio.run(perform(SelfMoA(agent, draws=3), "Capital of France?")).usage.calls
+    4
+    """
+
+    also_known_as: ClassVar = ("Self-MoA", "Self-MoA-Seq")
+
+    agent: Agent
+    aggregator: Agent | None = None
+    draws: int = 6
+    window: int | None = None
+    kept: int = 3
+    name: str = "self-moa"
+
+    def __post_init__(self) -> None:
+        at_least(1, "draws", self.draws, self.name)
+        if self.window is not None and not 0 < self.kept < self.window:
+            raise UsageError(
+                f"{self.name}: {self.kept} places of a window of {self.window} are kept for the synthesis so far: "
+                f"keep at least 1 and leave at least 1 for new draws"
+            )
+
+    async def __call__(self, chat: Chat, run: Run) -> Reply:
+        aggregate = Synthesize(self.aggregator or self.agent)
+        drawn = await run.all(run.ask(self.agent, chat) for _ in range(self.draws))
+        run.offer(drawn[0])
+        if self.window is None:
+            return await aggregate(chat, drawn, run)
+        return await self._through_window(aggregate, self.window, chat, drawn, run)
+
+    async def _through_window(
+        self, aggregate: Synthesize, window: int, chat: Chat, drawn: Sequence[Reply], run: Run
+    ) -> Reply:
+        best = run.offer(await aggregate(chat, drawn[:window], run))
+        fresh = window - self.kept
+        for start in range(window, len(drawn), fresh):
+            shown = [*[best] * self.kept, *drawn[start : start + fresh]]
+            best = run.offer(await aggregate(chat, shown, run))
+        return best

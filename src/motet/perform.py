@@ -1,0 +1,115 @@
+"""`perform()`: put a question to an agent; open a run, keep its purse and its clock, sum up what happened."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+
+from motet.backend import Backend
+from motet.budget import Budget
+from motet.errors import AgentFailed, BudgetExceeded, MotetError, UsageError
+from motet.message import Chat, Message, Reply, ToolSpec, Usage
+from motet.outcome import Result
+from motet.run import Agent, Ask, Record, Run, Shared
+from motet.trace import RunEnded, RunStarted, Trace, Watcher
+
+DEFAULT_USD = 1.0
+"""What one question may cost when nobody said: a cap on priced backends; local ones cost nothing."""
+
+
+async def perform(
+    agent: Agent,
+    question: str | Chat | Iterable[Message],
+    *,
+    seed: int = 0,
+    budget: Budget | None = None,
+    watchers: Sequence[Watcher] = (),
+    tools: Sequence[ToolSpec] = (),
+    stream: bool = False,
+    run_id: str = "",
+    wanted: dict[str, object] | None = None,
+    record: Record | None = None,
+    wrap: Callable[[Backend], Backend] | None = None,
+) -> Result:
+    """Put a question to an agent.
+
+    Args:
+        agent: a single agent or any composition.
+        question: words, messages or a chat.
+        seed: same seed, same run: it numbers every draw's randomness.
+        budget: the purse; without one, 1 USD and no other limit.
+        watchers: called with each event as it happens.
+        tools: the client's tools; calls to them are handed back in the reply.
+        stream: whether the answering agent's tokens are streamed to the watchers.
+        run_id: the run's name; made up if "".
+        wanted: how the question was asked for, kept in the trace so that `replay` can ask it again.
+        record: the record of an earlier run to repeat (see `motet.replay`).
+        wrap: put around every backend that is called (a cache, a record, a stand-in for an estimate).
+
+    Returns:
+        A `Result`, also when the run failed: then its `reply` is None and its `error` says why.
+
+    Raises:
+        UsageError: the question is empty.
+    """
+    from motet import __version__
+
+    chat = Chat.of(question)
+    if not any(message.text.strip() or message.parts for message in chat.messages):
+        raise UsageError("the question is empty: say what is to be answered")
+    trace = Trace(watchers=watchers)
+    shared = Shared(trace, seed=seed, tools=tools, record=record, wrap=wrap)
+    purse = (budget or Budget(usd=DEFAULT_USD)) if record is None else Budget()
+    name = run_id or f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    trace.emit(
+        RunStarted(
+            path="",
+            run=name,
+            agent=agent.name,
+            chat=chat,
+            seed=seed,
+            wanted=wanted or {},
+            date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            version=__version__,
+        )
+    )
+    outermost = Run(shared, "", "", (), purse, acting=True, streaming=stream)
+    reply: Reply | None = None
+    error: MotetError | None = None
+    interrupted = True
+    try:
+        reply = await Ask(outermost, agent, chat, 0, f"/{agent.name}", budget=purse, answering=True)
+        if not reply.usable:
+            why = {
+                "abstained": "it has nothing to say to this question: ask another agent",
+                "cut": f"the reply was cut off at {reply.usage.output} output tokens: raise max_tokens or the budget",
+                "empty": "the reply had no words",
+            }[reply.state]
+            error = MotetError(f"{agent.name}: {why}")
+        interrupted = False
+    except AgentFailed as failed:
+        error = failed.__cause__ if isinstance(failed.__cause__, MotetError) else failed
+        interrupted = False
+    finally:
+        stopped = reply.stopped if reply else error.limit if isinstance(error, BudgetExceeded) else ""
+        kept = reply if reply is not None and reply.usable else None
+        if interrupted:
+            error = MotetError("interrupted")
+        outcome = shared.tally.outcome(kept is not None, stopped)
+        seconds = outermost.now()
+        by_agent = dict(sorted(shared.spent.items()))
+        usage = sum(by_agent.values(), Usage())
+        trace.emit(
+            RunEnded(
+                path="",
+                at=seconds,
+                reply=kept,
+                outcome=outcome.state,
+                usage=usage,
+                by_agent=by_agent,
+                stopped=stopped,
+                error=str(error) if error else "",
+            )
+        )
+    return Result(name, agent.name, kept, outcome, usage, by_agent, seconds, stopped, trace, error)

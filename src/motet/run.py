@@ -1,0 +1,672 @@
+"""The run: the one thing passed down. It asks agents, and owns what every method would else write for itself.
+
+    async def __call__(self, chat: Chat, run: Run) -> Reply:
+        replies = await run.all(run.ask(agent, chat) for agent in self.agents)
+
+`ask` numbers a draw where it is called and starts nothing until it is awaited, so that the numbers do not depend on
+how tasks happen to be scheduled. `all` and `each` run asks side by side; a failed agent is absent, too few replies
+are an error that says who failed and why. A bug in an agent crashes loudly where it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from motet.backend import HOLD, Backend, Knowing, checked, worst_case
+from motet.budget import Budget
+from motet.errors import (
+    DEADLY,
+    AgentFailed,
+    BackendError,
+    BudgetExceeded,
+    Failure,
+    Kind,
+    MotetError,
+    TooFewReplies,
+    UsageError,
+)
+from motet.message import Chat, Reply, Request, ToolSpec, Usage, digest
+from motet.outcome import Tally
+from motet.trace import (
+    AnyEvent,
+    AskEnded,
+    AskFailed,
+    AskStarted,
+    CallEnded,
+    CallFailed,
+    CallStarted,
+    Hedged,
+    Noted,
+    Offered,
+    Streamed,
+    Trace,
+)
+
+Seat = TypeVar("Seat")
+Part = TypeVar("Part")
+BATCH = 256
+"""Tasks started before the loop gets a turn, so that a hundred thousand asks do not block it."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Whatever can answer: a model given a part, or a composition of agents. A mixture of agents is an agent."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def __call__(self, chat: Chat, run: Run) -> Reply: ...
+
+
+class Record(Protocol):
+    """What a replay knows of the run it repeats."""
+
+    def failure(self, path: str) -> AskFailed | None:
+        """The failure at a place that time or money, not content, decided, if there was one."""
+        ...
+
+
+class Shared:
+    """What all runs inside one question have in common."""
+
+    __slots__ = (
+        "backends", "clock", "dead", "flights", "noted", "record", "seed", "spent", "started", "tally", "tools", "trace", "wrap"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        trace: Trace,
+        *,
+        seed: int = 0,
+        tools: Sequence[ToolSpec] = (),
+        record: Record | None = None,
+        wrap: Callable[[Backend], Backend] | None = None,
+    ) -> None:
+        self.trace, self.seed, self.tools, self.record, self.wrap = trace, seed, tuple(tools), record, wrap
+        self.clock = asyncio.get_running_loop().time
+        self.started = self.clock()
+        self.backends: dict[str, Backend] = {}
+        self.flights: dict[str, asyncio.Future[Reply]] = {}
+        self.dead: dict[str, Failure] = {}
+        self.noted: set[str] = set()
+        self.spent: dict[str, Usage] = {}
+        self.tally = Tally()
+
+
+class Ask:
+    """One numbered ask. Await it for the reply, or give it to `run.all` / `run.each`.
+
+    Raises (when awaited):
+        AgentFailed: the agent gave no reply; says why.
+        BudgetExceeded: a purse around this ask is spent.
+    """
+
+    __slots__ = ("after", "agent", "answering", "budget", "chat", "draw", "hedge", "path", "run")
+
+    def __init__(
+        self,
+        run: Run,
+        agent: Agent,
+        chat: Chat,
+        draw: int,
+        path: str,
+        *,
+        budget: Budget | None = None,
+        hedge: Agent | None = None,
+        after: float = 0.0,
+        answering: bool = False,
+    ) -> None:
+        self.run, self.agent, self.chat, self.draw, self.path = run, agent, chat, draw, path
+        self.budget, self.hedge, self.after, self.answering = budget, hedge, after, answering
+
+    def __await__(self) -> Generator[object, None, Reply]:
+        return self.reply().__await__()
+
+    async def reply(self) -> Reply:
+        """Ask, hedge if that was wanted, and tally what became of it."""
+        tally = self.run._shared.tally
+        try:
+            reply, leaf = await (self._hedged(self.hedge) if self.hedge else self._once(self.agent, self.path))
+        except AgentFailed as error:
+            tally.failed(self.path, error.failure)
+            raise
+        except asyncio.CancelledError:
+            tally.failed(self.path, self.run._cancelled(self.agent))
+            raise
+        tally.ended(self.path, self.agent.name, reply, leaf)
+        return reply
+
+    async def settled(self) -> Reply | AgentFailed | BudgetExceeded:
+        """The reply, or what came instead of it, as a value."""
+        try:
+            return await self.reply()
+        except (AgentFailed, BudgetExceeded) as error:
+            return error
+
+    async def _hedged(self, other: Agent) -> tuple[Reply, bool]:
+        """The first usable reply of two draws, the second started when the first is late or has failed."""
+
+        async def settle(agent: Agent, path: str) -> tuple[Reply, bool] | AgentFailed | BudgetExceeded:
+            try:
+                return await self._once(agent, path)
+            except (AgentFailed, BudgetExceeded) as error:
+                return error
+
+        def usable(found: tuple[Reply, bool] | AgentFailed | BudgetExceeded) -> bool:
+            return isinstance(found, tuple) and found[0].usable
+
+        timeless = self.run._shared.record is not None
+        async with asyncio.TaskGroup() as group:
+            first = group.create_task(settle(self.agent, self.path))
+            pending = {first}
+            done, pending = await asyncio.wait(pending, timeout=None if timeless else self.after)
+            found = first.result() if done else None
+            if found is None or not usable(found):
+                self.run.emit(Hedged(path=self.path, at=self.run.now(), agent=self.agent.name, other=other.name))
+                pending.add(group.create_task(settle(other, f"{self.path}~{other.name}")))
+                while pending and (found is None or not usable(found)):
+                    done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+                    results = [task.result() for task in done]
+                    found = next((result for result in results if usable(result)), found or results[0])
+                for task in pending:
+                    task.cancel()
+        assert found is not None  # one of the two has ended, or the group would have raised
+        if isinstance(found, tuple):
+            return found
+        raise found
+
+    async def _once(self, agent: Agent, path: str) -> tuple[Reply, bool]:
+        """One agent, one draw: the reply, and whether the agent is a leaf."""
+        run = self.run
+        shared, emit = run._shared, run._shared.trace.emit
+        if shared.record is not None:
+            known = shared.record.failure(path)
+            if known is not None:
+                emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
+                emit(known)
+                if known.failure.kind == "stopped":
+                    raise BudgetExceeded(run.budget, known.limit, text=known.failure.text)
+                raise AgentFailed(known.failure)
+        elif agent.name in shared.dead:
+            before = shared.dead[agent.name]
+            failure = msgspec.structs.replace(before, kind="dead", text=f"not asked again after {before.kind}")
+            emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
+            emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=True))
+            raise AgentFailed(failure)
+        own = self.budget
+        if own is not None:
+            own.start(within=run.budget)
+        child = Run(
+            shared,
+            agent.name,
+            path,
+            (*run.draws, self.draw),
+            own or run.budget,
+            acting=run.acting and self.answering,
+            streaming=run.streaming and self.answering,
+        )
+        emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
+        limit = ""
+        cause: MotetError
+        try:
+            if own is not None and own.seconds is not None:
+                reply = await child._within(own, agent(self.chat, child))
+            else:
+                reply = await agent(self.chat, child)
+            reply = child._signed(reply)
+        except BackendError as error:
+            cause = error
+            failure = Failure(agent.name, error.kind, error.text, error.status, error.attempts)
+            if error.kind in DEADLY:
+                shared.dead[agent.name] = failure
+        except AgentFailed as error:
+            cause = error
+            inner = error.failure
+            failure = Failure(agent.name, inner.kind, str(inner), inner.status, inner.attempts)
+        except TooFewReplies as error:
+            cause = error
+            failure = Failure(agent.name, "too_few", str(error))
+        except BudgetExceeded as error:
+            cause, limit = error, error.limit
+            if error.budget is not own:
+                emit(
+                    AskFailed(path=path, at=run.now(), failure=Failure(agent.name, "stopped", str(error)), limit=limit)
+                )
+                raise
+            if child.best is not None:
+                reply = msgspec.structs.replace(child._signed(child.best), stopped=limit)
+                emit(AskEnded(path=path, at=run.now(), agent=agent.name, reply=reply, leaf=child.leaf))
+                return reply, child.leaf
+            failure = Failure(agent.name, "budget", str(error))
+        except asyncio.CancelledError:
+            emit(AskFailed(path=path, at=run.now(), failure=run._cancelled(agent), leaf=child.leaf, limit="seconds"))
+            raise
+        else:
+            emit(AskEnded(path=path, at=run.now(), agent=agent.name, reply=reply, leaf=child.leaf))
+            return reply, child.leaf
+        emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=child.leaf, limit=limit))
+        raise AgentFailed(failure) from cause
+
+
+class Run:
+    """A place in a question: who is asked here, with which purse. Passed down, never kept.
+
+    Attributes:
+        agent: the name of the agent that runs here.
+        path: the place, `/mixture/member#2/…`.
+        draws: the numbers of the draws that led here, outermost first.
+        budget: the purse.
+        acting: whether this is the agent whose reply is the answer; only it calls tools.
+        streaming: whether its words go to a client as they are written.
+        best: the best reply offered so far.
+        leaf: whether the agent called a backend itself.
+        missing: why whom it asked with `all` or `each` did not answer.
+        abstained: who of them had nothing to say.
+    """
+
+    __slots__ = (
+        "_asked", "_calls", "_drawn", "_parts", "_rng", "_score", "_shared",
+        "abstained", "acting", "agent", "best", "budget", "draws", "leaf", "missing", "path", "streaming",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shared: Shared,
+        agent: str,
+        path: str,
+        draws: tuple[int, ...],
+        budget: Budget,
+        *,
+        acting: bool = False,
+        streaming: bool = False,
+    ) -> None:
+        self._shared, self.agent, self.path, self.draws, self.budget = shared, agent, path, draws, budget
+        self.acting, self.streaming = acting, streaming
+        self.best: Reply | None = None
+        self.leaf = False
+        self.missing: list[Failure] = []
+        self.abstained: list[str] = []
+        self._score = float("-inf")
+        self._asked: dict[str, int] = {}
+        self._drawn: dict[tuple[str, str], int] = {}
+        self._calls = 0
+        self._parts = 0
+        self._rng: random.Random | None = None
+
+    # ---- asking
+
+    def ask(
+        self,
+        agent: Agent,
+        chat: Chat,
+        *,
+        budget: Budget | None = None,
+        hedge: Agent | None = None,
+        after: float = 0.0,
+    ) -> Ask:
+        """Ask an agent. The same agent asked the same thing again is a new, numbered draw.
+
+        Args:
+            agent: who is asked.
+            chat: what is asked.
+            budget: a purse of its own, inside the run's. Spent, this agent has failed; the run goes on.
+            hedge: who is asked as well when the first reply is late or fails; the first usable reply counts.
+            after: seconds after which it is late.
+        """
+        return self._numbered(agent, chat, budget, hedge, after, answering=False)
+
+    def answer(self, agent: Agent, chat: Chat, *, budget: Budget | None = None) -> Ask:
+        """Ask the agent whose reply is this composition's reply: its tokens stream to the client, it may use tools."""
+        return self._numbered(agent, chat, budget, None, 0.0, answering=True)
+
+    async def all(self, asks: Iterable[Ask], *, need: int = 1, grace: float | None = None) -> list[Reply]:
+        """The usable replies of asks made side by side, in the order they were asked.
+
+        Args:
+            asks: what `ask` gave.
+            need: usable replies (not failed, empty, cut or abstained) that are enough; 0 to take what comes.
+            grace: seconds to wait for the slow once `need` have answered; then they are cancelled and recorded
+                as late. None waits for everybody.
+
+        Raises:
+            TooFewReplies: fewer than `need` usable replies; says who failed and why.
+            BudgetExceeded: a purse is spent and fewer than `need` had answered.
+        """
+        found = await self._gather(list(enumerate(asks)) if grace else enumerate(asks), need, grace)
+        return list(found.values())
+
+    async def each(self, asks: Mapping[Seat, Ask], *, need: int = 1, grace: float | None = None) -> dict[Seat, Reply]:
+        """Like `all`, keyed: whoever failed has no entry, and the seats of the others stay theirs."""
+        return await self._gather(asks.items(), need, grace)
+
+    async def parts(self, works: Iterable[Callable[[Run], Awaitable[Part]]]) -> list[Part]:
+        """Several pieces of work side by side, each in a part of this place whose asks are numbered apart.
+
+        For work of more than one step (scoring each of several replies, say), so that numbers and randomness do
+        not depend on whose step comes first.
+        """
+        places = enumerate(works, self._parts)
+        tasks: list[asyncio.Task[Part]] = []
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place, work in places:
+                    self._parts = place + 1
+                    part = Run(self._shared, self.agent, f"{self.path}/.{place}", self.draws, self.budget)
+                    tasks.append(group.create_task(_awaited(work(part))))
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+        return [task.result() for task in tasks]
+
+    def offer(self, reply: Reply, score: float | None = None) -> Reply:
+        """Say that `reply` is the best so far, should a budget end the run; returns it.
+
+        With a `score` it replaces what was offered only if it scores at least as high.
+        """
+        if reply.usable and (score is None or score >= self._score):
+            self.best = reply
+            self._score = self._score if score is None else score
+            self.emit(Offered(path=self.path, at=self.now(), reply=reply.id))
+        return reply
+
+    @property
+    def rng(self) -> random.Random:
+        """Randomness seeded by the run's seed and the place in the run: the same every time."""
+        if self._rng is None:
+            self._rng = random.Random(digest([self._shared.seed, self.path]))
+        return self._rng
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The client's own tools, for the acting agent: calls to them are handed back, not made."""
+        return self._shared.tools if self.acting else ()
+
+    # ---- telling
+
+    def now(self) -> float:
+        """Seconds since the question was put."""
+        return self._shared.clock() - self._shared.started
+
+    def emit(self, event: AnyEvent) -> None:
+        """Append to the trace."""
+        self._shared.trace.emit(event)
+
+    def note(self, text: str) -> None:
+        """Tell whoever reads the result, once: a ballot that could not be read, say."""
+        if text not in self._shared.noted:
+            self._shared.noted.add(text)
+            self.emit(Noted(path=self.path, at=self.now(), agent=self.agent, text=text))
+
+    # ---- calling
+
+    async def call(self, backend: Backend, request: Request, *, heard: tuple[str, ...] = ()) -> Reply:
+        """Complete a request at a backend: reserved, recorded, settled; the same key is called once in a run.
+
+        Args:
+            backend: where it goes.
+            request: what goes; the run adds its seed, the number of the draw, the deadline and the allowance.
+            heard: ids of the replies whose words are in it.
+
+        Raises:
+            BackendError: the call failed.
+            BudgetExceeded: a purse is spent.
+        """
+        shared = self._shared
+        self.leaf = True
+        known = shared.backends.setdefault(backend.name, backend)
+        if known is not backend and known != backend:
+            raise UsageError(
+                f"two different backends are both called {backend.name!r}, so their replies could not be told apart: "
+                f"give one another name"
+            )
+        if shared.wrap is not None:
+            backend = shared.wrap(backend)
+        number = ".".join(str(draw) for draw in _stripped((*self.draws, self._calls)))
+        self._calls += 1
+        request = msgspec.structs.replace(request, seed=shared.seed, draw=number, deadline=self.budget.deadline)
+        key = request.key
+        while True:
+            flight = shared.flights.get(key)
+            if flight is None:
+                break
+            try:
+                reply = await asyncio.shield(flight)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if not flight.cancelled() or (task is not None and task.cancelling()):
+                    raise
+                continue  # whoever made the call was cancelled; it is ours to make now
+            self._stream(reply.text)
+            return self._known(request, reply, heard)
+        flight = shared.flights[key] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._complete(backend, request, heard)
+        except BaseException as error:
+            if isinstance(error, BackendError):
+                flight.set_exception(error)
+                flight.exception()  # looked at: nobody else may be waiting
+            else:
+                del shared.flights[key]
+                flight.cancel()
+            raise
+        flight.set_result(reply)
+        return reply
+
+    async def _complete(self, backend: Backend, request: Request, heard: tuple[str, ...]) -> Reply:
+        key, shared = request.key, self._shared
+        if isinstance(backend, Knowing):
+            known = backend.lookup(request)
+            if known is not None:
+                self._stream(known.text)
+                return self._known(request, known, heard)
+        cost = worst_case(backend, request)
+        if backend.card.price is None:
+            self.note(f"no price is known for {backend.name}: its calls are counted as 0 USD")
+        hold = await self.budget.reserve(cost)
+        if hold.output < cost.output:
+            request = msgspec.structs.replace(request, allowance=hold.output)
+        self.emit(CallStarted(path=self.path, at=self.now(), agent=self.agent, key=key, request=request, heard=heard))
+        token = HOLD.set(hold)
+        began = shared.clock()
+        try:
+            reply = await (self._streamed(backend, request) if self.streaming else backend.complete(request))
+        except BackendError as error:
+            usage = Usage(calls=max(1, len(error.attempts)), seconds=shared.clock() - began)
+            hold.settle(usage)
+            self._spend(usage)
+            self.emit(
+                CallFailed(
+                    path=self.path,
+                    at=self.now(),
+                    agent=self.agent,
+                    key=key,
+                    kind=error.kind,
+                    text=error.text,
+                    status=error.status,
+                    attempts=error.attempts,
+                    usage=usage,
+                )
+            )
+            raise
+        except BaseException:
+            # What upstream made of a cancelled call is unknown: the purse is charged the worst case, the report
+            # says what was certainly used.
+            usage = Usage(calls=hold.cost.calls, input=cost.input, usd=cost.usd_input, seconds=shared.clock() - began)
+            hold.settle(msgspec.structs.replace(usage, output=hold.output, usd=hold.cost.usd))
+            self._spend(usage)
+            kind = self._cancelled(self).kind
+            self.emit(
+                CallFailed(
+                    path=self.path, at=self.now(), agent=self.agent, key=key, kind=kind, text="cancelled", usage=usage
+                )
+            )
+            raise
+        finally:
+            HOLD.reset(token)
+        reply, trouble = checked(backend, request, reply, shared.clock() - began)
+        if trouble:
+            self.note(f"{backend.name}: {trouble}; our own count is used")
+        hold.settle(reply.usage)
+        self._spend(reply.usage)
+        reply = msgspec.structs.replace(reply, id=key, agent=self.agent, sources=heard)
+        self.emit(CallEnded(path=self.path, at=self.now(), agent=self.agent, key=key, reply=reply))
+        return reply
+
+    async def _streamed(self, backend: Backend, request: Request) -> Reply:
+        whole: Reply | None = None
+        async for delta in backend.stream(request):
+            if delta.text:
+                self._stream(delta.text)
+            whole = delta.reply or whole
+        if whole is None:
+            raise BackendError("cut", f"the stream of {backend.name} ended without a reply")
+        return whole
+
+    def _stream(self, text: str) -> None:
+        if self.streaming and text:
+            event = Streamed(path=self.path, at=self.now(), agent=self.agent, text=text)
+            for watcher in self._shared.trace.watchers:
+                watcher(event)
+
+    def _known(self, request: Request, reply: Reply, heard: tuple[str, ...]) -> Reply:
+        """A reply that cost nothing, since it was there already."""
+        usage = reply.usage.as_saved()
+        self._spend(usage)
+        reply = msgspec.structs.replace(reply, id=request.key, agent=self.agent, sources=heard, usage=usage)
+        self.emit(CallEnded(path=self.path, at=self.now(), agent=self.agent, key=request.key, reply=reply, saved=True))
+        return reply
+
+    # ---- inside
+
+    def _numbered(
+        self, agent: Agent, chat: Chat, budget: Budget | None, hedge: Agent | None, after: float, *, answering: bool
+    ) -> Ask:
+        name = agent.name
+        place = self._asked.get(name, 0)
+        self._asked[name] = place + 1
+        drawn = (name, chat.key)
+        draw = self._drawn.get(drawn, 0)
+        self._drawn[drawn] = draw + 1
+        path = f"{self.path}/{name}#{place}" if place else f"{self.path}/{name}"
+        return Ask(self, agent, chat, draw, path, budget=budget, hedge=hedge, after=after, answering=answering)
+
+    async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:
+        tasks: dict[Seat, asyncio.Task[Reply | AgentFailed | BudgetExceeded]] = {}
+        enough = asyncio.Event()
+        waiting = grace is not None and self._shared.record is None
+        usable = 0
+
+        def count(task: asyncio.Task[Reply | AgentFailed | BudgetExceeded]) -> None:
+            nonlocal usable
+            if not task.cancelled() and not task.exception():
+                result = task.result()
+                usable += isinstance(result, Reply) and result.usable
+                if usable >= need:
+                    enough.set()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place, (seat, ask) in enumerate(asks):
+                    task = tasks[seat] = group.create_task(ask.settled())
+                    if waiting:
+                        task.add_done_callback(count)
+                    if place % BATCH == BATCH - 1:
+                        await asyncio.sleep(0)
+                if waiting and tasks:
+                    await self._stragglers(tasks.values(), enough, grace or 0.0)
+        except BaseExceptionGroup as group_error:
+            raise group_error.exceptions[0] from None
+        return self._quorum(tasks, need)
+
+    @staticmethod
+    async def _stragglers(
+        tasks: Iterable[asyncio.Task[Reply | AgentFailed | BudgetExceeded]], enough: asyncio.Event, grace: float
+    ) -> None:
+        """Once enough have answered, give the others `grace` seconds, then cancel them."""
+        pending = set(tasks)
+        quorum = asyncio.ensure_future(enough.wait())
+        try:
+            while pending and not enough.is_set():
+                done, _ = await asyncio.wait({*pending, quorum}, return_when=asyncio.FIRST_COMPLETED)
+                pending -= done
+        finally:
+            quorum.cancel()
+        if pending:
+            _, pending = await asyncio.wait(pending, timeout=grace)
+            for task in pending:
+                task.cancel()
+
+    def _quorum(
+        self, tasks: Mapping[Seat, asyncio.Task[Reply | AgentFailed | BudgetExceeded]], need: int
+    ) -> dict[Seat, Reply]:
+        replies: dict[Seat, Reply] = {}
+        already = len(self.missing), len(self.abstained)
+        spent: BudgetExceeded | None = None
+        for seat, task in tasks.items():
+            if task.cancelled():
+                continue
+            result = task.result()
+            if isinstance(result, AgentFailed):
+                self.missing.append(result.failure)
+            elif isinstance(result, BudgetExceeded):
+                spent = spent or result
+            elif result.usable:
+                replies[seat] = result
+            elif result.state == "abstained":
+                self.abstained.append(result.agent)
+            else:
+                kind: Kind = "cut" if result.state == "cut" else "empty"
+                self.missing.append(Failure(result.agent, kind, f"the reply was {result.state}"))
+        if len(replies) < need:
+            raise spent or TooFewReplies(need, len(replies), self.missing[already[0] :], self.abstained[already[1] :])
+        return replies
+
+    async def _within(self, budget: Budget, work: Awaitable[Reply]) -> Reply:
+        """`work`, until the clock of `budget` runs out."""
+        try:
+            async with asyncio.timeout_at(budget.deadline):
+                return await work
+        except TimeoutError:
+            late = budget.expired()
+            if late is None:
+                raise
+            raise late.exceeded_seconds() from None
+
+    def _signed(self, reply: Reply) -> Reply:
+        """A composition's reply under its own name and id, made from what it was made from."""
+        if self.leaf:
+            return reply
+        sources = reply.sources if reply.agent == "" else (reply.id,)
+        return msgspec.structs.replace(
+            reply,
+            agent=self.agent,
+            id=digest([self._shared.seed, self.path, reply.text]),
+            sources=sources,
+            usage=Usage(),  # the members' own, counted there
+        )
+
+    def _cancelled(self, agent: Agent | Run) -> Failure:
+        """Why an ask here that was cancelled was: the time was up, or it was slower than the others."""
+        name = agent.agent if isinstance(agent, Run) else agent.name
+        kind: Kind = "stopped" if self.budget.expired() else "late"
+        return Failure(name, kind, "cancelled before it had answered")
+
+    def _spend(self, usage: Usage) -> None:
+        spent = self._shared.spent
+        spent[self.agent] = spent.get(self.agent, Usage()) + usage
+
+
+async def _awaited(work: Awaitable[Part]) -> Part:
+    return await work
+
+
+def _stripped(draws: tuple[int, ...]) -> tuple[int, ...]:
+    """Draws without leading zeros: the first draw inside a first draw is the first draw."""
+    for place, draw in enumerate(draws):
+        if draw:
+            return draws[place:]
+    return ()

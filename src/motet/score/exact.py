@@ -1,0 +1,24 @@
+"""Exact: 1 if the answer is one of the accepted ones, else 0. For tasks whose answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from motet.message import Chat, Reply
+from motet.normalise import matches
+from motet.run import Run
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Whether the answer is accepted.
+
+    Args:
+        accepted: the accepted answers; compared as `motet.normalise.matches` does.
+    """
+
+    accepted: Sequence[str]
+
+    async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
+        return float(reply.usable and matches(reply.text, self.accepted))

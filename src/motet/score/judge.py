@@ -1,0 +1,44 @@
+"""Judge: the grade an agent gives, blind. A grade that can't be read is 0 and is noted.
+
+LLM-as-a-judge, single-answer grading (Zheng et al., arXiv 2306.05685, section 3.1); the 0 to 10 scale follows its
+prompts, the wording is motet's own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from motet.ballot import read_grade
+from motet.message import Chat, Reply, hear
+from motet.run import Agent, Run
+
+NOTE = (
+    "Below is a reply to this, labelled A. Grade how correct and helpful it is, from 0 (wrong or useless) to {scale} "
+    "(entirely right). Give your reason in a sentence, then end with one line like\nGrade: 7"
+)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The grade of `agent`, divided by the scale.
+
+    Args:
+        agent: who grades.
+        scale: the best grade.
+        note: what it is told; `{scale}` stands for the scale.
+    """
+
+    agent: Agent
+    scale: int = 10
+    note: str = NOTE
+
+    async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
+        if not reply.usable:
+            return 0.0
+        asked = hear(chat, [reply], self.note.format(scale=self.scale), ["A"])
+        said = await run.all([run.ask(self.agent, asked)], need=0)
+        grade = read_grade(said[0].text, self.scale) if said else None
+        if grade is None:
+            run.note(f"a grade of {self.agent.name} could not be read and counts as 0")
+            return 0.0
+        return grade / self.scale
