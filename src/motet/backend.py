@@ -150,7 +150,7 @@ def checked(backend: Backend, request: Request, reply: Reply, seconds: float) ->
             own = Usage(usage.calls, prompt_tokens(backend, request), output=backend.count(words))
             reply = msgspec.structs.replace(reply, reported=usage)
             usage = own
-    usage = msgspec.structs.replace(usage, calls=max(1, usage.calls), seconds=seconds)
+    usage = msgspec.structs.replace(usage, calls=max(1, usage.calls), seconds=usage.seconds or seconds)
     if backend.card.price is not None and not usage.usd > 0:
         usage = msgspec.structs.replace(usage, usd=backend.card.price.usd(usage))
     return msgspec.structs.replace(reply, usage=usage), trouble

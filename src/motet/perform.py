@@ -11,7 +11,8 @@ from motet.budget import Budget
 from motet.errors import AgentFailed, BudgetExceeded, MotetError, UsageError
 from motet.message import Chat, Message, Reply, ToolSpec, Usage
 from motet.outcome import Result
-from motet.run import Agent, Ask, Record, Run, Shared
+from motet.record import Record
+from motet.run import Agent, Ask, Run, Shared
 from motet.trace import RunEnded, RunStarted, Trace, Watcher
 
 DEFAULT_USD = 1.0
@@ -69,6 +70,7 @@ async def perform(
             agent=agent.name,
             chat=chat,
             seed=seed,
+            tools=tuple(tools),
             wanted=wanted or {},
             date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             version=__version__,
@@ -77,7 +79,6 @@ async def perform(
     outermost = Run(shared, "", "", (), purse, acting=True, streaming=stream)
     reply: Reply | None = None
     error: MotetError | None = None
-    interrupted = True
     try:
         reply = await Ask(outermost, agent, chat, 0, f"/{agent.name}", budget=purse, answering=True)
         if not reply.usable:
@@ -87,15 +88,14 @@ async def perform(
                 "empty": "the reply had no words",
             }[reply.state]
             error = MotetError(f"{agent.name}: {why}")
-        interrupted = False
     except AgentFailed as failed:
         error = failed.__cause__ if isinstance(failed.__cause__, MotetError) else failed
-        interrupted = False
+    except BaseException as crash:
+        error = MotetError(f"interrupted: {type(crash).__name__}: {crash}".removesuffix(": "))
+        raise
     finally:
         stopped = reply.stopped if reply else error.limit if isinstance(error, BudgetExceeded) else ""
         kept = reply if reply is not None and reply.usable else None
-        if interrupted:
-            error = MotetError("interrupted")
         outcome = shared.tally.outcome(kept is not None, stopped)
         seconds = outermost.now()
         by_agent = dict(sorted(shared.spent.items()))
@@ -112,4 +112,7 @@ async def perform(
                 error=str(error) if error else "",
             )
         )
+    if record is not None and record.ended is not None:
+        # Nothing was called: what it cost and how long it took is what it cost and took then.
+        usage, by_agent, seconds = record.ended.usage, record.ended.by_agent, record.ended.at
     return Result(name, agent.name, kept, outcome, usage, by_agent, seconds, stopped, trace, error)

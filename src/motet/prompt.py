@@ -80,8 +80,13 @@ def chat_prompt(
         if users:
             prompt.append(_user_turn(list(group), rng))
         else:
-            prompt += [msgspec.structs.replace(message, source="") for message in group]
+            prompt += [_own_turn(message) for message in group]
     return tuple(prompt)
+
+
+def _own_turn(message: Message) -> Message:
+    """What the listener said or called before; words that came from an agent are disarmed even when its own."""
+    return msgspec.structs.replace(message, text=disarmed(message.text), source="") if message.source else message
 
 
 def _user_turn(messages: list[Message], rng: random.Random) -> Message:

@@ -32,6 +32,7 @@ from motet.errors import (
 )
 from motet.message import Chat, Reply, Request, ToolSpec, Usage, digest
 from motet.outcome import Tally
+from motet.record import Record
 from motet.trace import (
     AnyEvent,
     AskEnded,
@@ -63,19 +64,12 @@ class Agent(Protocol):
     async def __call__(self, chat: Chat, run: Run) -> Reply: ...
 
 
-class Record(Protocol):
-    """What a replay knows of the run it repeats."""
-
-    def failure(self, path: str) -> AskFailed | None:
-        """The failure at a place that time or money, not content, decided, if there was one."""
-        ...
-
-
 class Shared:
     """What all runs inside one question have in common."""
 
     __slots__ = (
-        "backends", "clock", "dead", "flights", "noted", "record", "seed", "spent", "started", "tally", "tools", "trace", "wrap"
+        "backends", "clock", "dead", "flights", "noted", "record", "seed", "spent", "started", "tally", "tools",
+        "trace", "wrap",
     )  # fmt: skip
 
     def __init__(

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from motet.errors import Attempt, Failure, Kind, MotetError
-from motet.message import Chat, Reply, Request, Usage
+from motet.message import Chat, Reply, Request, ToolSpec, Usage
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
@@ -36,6 +36,7 @@ class RunStarted(Event, frozen=True, kw_only=True, tag="run_started"):
     agent: str
     chat: Chat
     seed: int = 0
+    tools: tuple[ToolSpec, ...] = ()
     wanted: dict[str, object] = {}
     date: str = ""
     version: str = ""

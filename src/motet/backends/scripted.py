@@ -43,7 +43,7 @@ class Scripted:
     name: str = "scripted"
     delay: float | Callable[[Request], float] = 0.0
     card: Card = Card(local=True, completes=True, tools=True)
-    requests: list[Request] = field(default_factory=list, repr=False)
+    requests: list[Request] = field(default_factory=list, repr=False, compare=False)
 
     async def complete(self, request: Request) -> Reply:
         """What the script says, with usage counted from the texts."""

@@ -1,8 +1,8 @@
 """Cascade: ask the cheapest agent first, and the next only if its reply does not score well enough.
 
 FrugalGPT (Chen, Zaharia and Zou, arXiv 2305.05176), whose scorer is a small trained model; with agreement between
-draws as the score it is the cascade of Yue et al. (arXiv 2310.03094). 0.8 as the threshold is motet's choice: tune it on
-recorded results.
+draws as the score it is the cascade of Yue et al. (arXiv 2310.03094). 0.8 as the threshold is motet's choice: tune
+it on recorded results.
 
 Shape: from one call to one an agent and the scorer's own, all in series.
 """

@@ -1,0 +1,68 @@
+"""Replayed: a backend that answers from the record of an earlier run and never calls anything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import msgspec
+
+from motet.backend import Backend, Card, deltas
+from motet.errors import BackendError, ReplayMiss
+from motet.message import Delta, Reply, Request
+from motet.record import Record
+from motet.trace import CallFailed
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """`backend` as it answered in `record`.
+
+    Raises (when called):
+        BackendError: the call failed then, in the same way.
+        ReplayMiss: the record does not hold this call.
+    """
+
+    backend: Backend
+    record: Record
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.backend.name
+
+    @property
+    def card(self) -> Card:
+        """The model's card."""
+        return self.backend.card
+
+    def lookup(self, request: Request) -> Reply | None:
+        """The recorded reply, where it was had for nothing then too."""
+        event = self.record.calls.get(request.key)
+        return event.reply if event is not None and not isinstance(event, CallFailed) and event.saved else None
+
+    async def complete(self, request: Request) -> Reply:
+        """The recorded reply, with its usage as the backend reported it then."""
+        event = self.record.calls.get(request.key)
+        if event is None:
+            raise ReplayMiss(
+                f"the record of run {self.record.started.run} has no call {request.key[:12]} to {self.name}: "
+                f"the agents, the question or the seed are not those of that run"
+            )
+        if isinstance(event, CallFailed):
+            raise BackendError(event.kind, event.text, status=event.status, attempts=event.attempts)
+        reply = event.reply
+        if reply.reported is not None:  # what was wrong with it is found again, and noted again
+            seconds = reply.usage.seconds
+            usage = msgspec.structs.replace(reply.reported, seconds=seconds)
+            reply = msgspec.structs.replace(reply, usage=usage, reported=None)
+        return reply
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, in one piece."""
+        async for delta in deltas(await self.complete(request)):
+            yield delta
+
+    def count(self, text: str) -> int:
+        """The model's own count."""
+        return self.backend.count(text)

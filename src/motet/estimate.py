@@ -1,0 +1,128 @@
+"""Estimates: what a question would cost, before it is asked.
+
+A composition's shape is never declared a second time: it is performed, with every call answered at once by a
+placeholder of which no two are alike, in virtual time, one second a call. So nothing agrees, no score is good enough
+and every loop runs to its bound: the estimate is the most that can be, for replies of the length assumed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from motet.backend import Backend, Card, deltas, prompt_tokens
+from motet.budget import Budget
+from motet.clock import run_virtual
+from motet.message import Chat, Delta, Message, Reply, Request, Usage
+from motet.perform import perform
+from motet.run import Agent
+
+REPLY_TOKENS = 128
+"""Length of a reply that later prompts are assumed to carry; motet's choice, a short paragraph."""
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """The most that one question can take.
+
+    Args:
+        calls: calls to backends, retries not counted.
+        depth: calls in series: the length of the longest chain of calls that wait for each other.
+        input: prompt tokens, members' texts counted at the assumed length.
+        output: completion tokens, every reply as long as its agent may make it.
+        usd: US dollars at the known prices.
+        unpriced: models whose price is not known, and that are counted as 0.
+    """
+
+    calls: int
+    depth: int
+    input: int
+    output: int
+    usd: float
+    unpriced: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Placeholder:
+    """A stand-in for a backend: one virtual second, a text like no other, the longest output for the price."""
+
+    backend: Backend
+    reply_tokens: int
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.backend.name
+
+    @property
+    def card(self) -> Card:
+        """The model's card."""
+        return self.backend.card
+
+    async def complete(self, request: Request) -> Reply:
+        """Words that mean nothing, with the usage of the longest reply."""
+        await asyncio.sleep(1.0)
+        if not self.card.reports_usage:
+            return Reply(f"placeholder {request.key[:8]}")
+        tokens = min(request.max_tokens, self.reply_tokens)
+        text = f"placeholder {request.key[:8]} " + "word " * max(0, tokens - 8)
+        return Reply(text, usage=Usage(1, prompt_tokens(self.backend, request), output=request.max_tokens))
+
+    async def stream(self, request: Request) -> AsyncIterator[Delta]:
+        """The same, in one piece."""
+        async for delta in deltas(await self.complete(request)):
+            yield delta
+
+    def count(self, text: str) -> int:
+        """The model's own count."""
+        return self.backend.count(text)
+
+
+def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_tokens: int = REPLY_TOKENS) -> Estimate:
+    """The most that putting `question` to `agent` can take. Calls nothing; may be called from anywhere.
+
+    Args:
+        agent: a single agent or a composition.
+        question: what would be asked.
+        reply_tokens: the length assumed for replies that later prompts carry.
+
+    Raises:
+        MotetError: the agent can't be performed at all, and why.
+
+    >>> from motet import ModelAgent, Scripted, Synthesize, MixtureOfAgents
+    >>> a, b = ModelAgent(Scripted("", name="a"), "a"), ModelAgent(Scripted("", name="b"), "b")
+    >>> found = estimate(MixtureOfAgents([a, b], Synthesize(a), layers=2), "Why is the sky blue?")
+    >>> found.calls, found.depth
+    (5, 3)
+    """
+    unpriced: set[str] = set()
+
+    def stand_in(backend: Backend) -> Backend:
+        if backend.card.price is None:
+            unpriced.add(backend.name)
+        return Placeholder(backend, reply_tokens)
+
+    async def work() -> Estimate:
+        result = await perform(agent, question, budget=Budget(), wrap=stand_in)
+        if result.error is not None:
+            raise result.error
+        used = result.usage
+        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, tuple(sorted(unpriced)))
+
+    found: list[Estimate | BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(run_virtual(work()))
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, name="motet-estimate")  # a running event loop stays untouched
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]

@@ -1,0 +1,59 @@
+"""The record of a run: what a replay needs to know of it, read from its trace.
+
+A replay performs the composition again, with every call answered from the record. What content decided comes out
+the same by itself. What time or money decided (who was late, who was no longer asked, where a purse ended) is taken
+from the record by its place in the run.
+"""
+
+from __future__ import annotations
+
+from motet.errors import MotetError
+from motet.message import Reply
+from motet.trace import AskFailed, CallEnded, CallFailed, RunEnded, RunStarted, Trace
+
+DECIDED_OUTSIDE = frozenset({"late", "dead", "budget", "stopped"})
+"""Kinds of failure that time or money decided, not what was asked and answered."""
+
+
+class Record:
+    """The calls and the outside decisions of one run.
+
+    Args:
+        trace: the run's trace, whole.
+
+    Attributes:
+        started: how the run was asked for.
+        ended: what it cost; None if the trace stops before its end.
+        calls: by request key, the reply that was given, or how the call failed.
+
+    Raises:
+        MotetError: the trace does not begin with a run.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        first = trace.events[0] if trace.events else None
+        if not isinstance(first, RunStarted):
+            raise MotetError("this is no trace of a run: its first event should be run_started")
+        self.started: RunStarted = first
+        self.ended: RunEnded | None = None
+        self.calls: dict[str, CallEnded | CallFailed] = {}
+        self._failures: dict[str, AskFailed] = {}
+        for event in trace:
+            if isinstance(event, CallEnded | CallFailed):
+                known = self.calls.get(event.key)
+                # a call that was made tells more than the same one shared or served from a cache
+                if known is None or isinstance(known, CallFailed) or known.saved:
+                    self.calls[event.key] = event
+            elif isinstance(event, AskFailed) and event.failure.kind in DECIDED_OUTSIDE:
+                self._failures[event.path] = event
+            elif isinstance(event, RunEnded):
+                self.ended = event
+
+    def failure(self, path: str) -> AskFailed | None:
+        """The failure at a place that time or money decided, if there was one."""
+        return self._failures.get(path)
+
+    @property
+    def replies(self) -> list[Reply]:
+        """Every reply that a backend gave, in the order they came."""
+        return [event.reply for event in self.calls.values() if isinstance(event, CallEnded)]
