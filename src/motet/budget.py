@@ -183,7 +183,8 @@ class Budget:
                 money = purse.usd - purse.used.usd - purse._held_usd
                 if money < cost.usd:
                     each = cost.usd_output_token
-                    return purse, "usd", max(0, int((money - cost.usd_input) / each)) if each else 0
+                    room = int((money - cost.usd_input) / each) if each else 0
+                    return purse, "usd", max(0, min(room, cost.output - 1))  # less each time, whatever the rounding
         return None, "", 0
 
     def _exceeded(self, limit: str, cost: Cost) -> BudgetExceeded:
@@ -229,7 +230,9 @@ class Hold:
         return self.cost.output
 
     def another(self) -> bool:
-        """Set aside one call more, for a retry; False if a purse has none left or the time is up."""
+        """Set aside one call more, for a retry; False if a purse has none left, the time is up, or it is settled."""
+        if not self._open:
+            return False  # whoever waited for the call has left; it goes on for others, out of nobody's purse
         if self._budget.limited and (
             self._budget.expired()
             or any(

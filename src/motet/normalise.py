@@ -14,16 +14,18 @@ What counts as equal, where a choice had to be made:
 
 * **Numbers** are compared exactly, as fractions: `1/2` = `0.5` = `\frac{1}{2}` = `one half`, but `1/3` is not
   `0.333`. `7e4` and `7 * 10^4` are numbers; other arithmetic is not evaluated (`2^10` is not `1024`).
-* **Commas** between digits: groups of three (or Indian groups) are thousands, `1,234` = `1234`. Any other single
-  comma without a space is a decimal comma, `3,5` = `3.5`, and so is one after a lone zero, `0,125`. A list needs
-  a space (`3, 5`) or brackets, where a comma always separates: `(1,234)` is a pair. A dot is always a decimal
-  point, except in `1.234,5`. Spaces, apostrophes and underscores group thousands too: `70 000`.
+* **Commas** between digits: groups of three (or Indian groups) are thousands, `1,234` = `1234`. A single comma
+  with one or two digits after it is a decimal comma, `3,5` = `3.5`, and so is one after a lone zero, `0,125`. A
+  list of such numbers needs a space, `3, 5`, or brackets, where a comma always separates: `(1,234)` is a pair. A
+  dot is always a decimal point, except in `1.234,5`. Spaces, apostrophes and underscores group thousands too.
 * **Units**: a number followed by a unit is the bare number: `12 km` = `12 kilometers` = `12`, `$18.00` =
   `18 dollars` = `18`, `50%` = `50 percent` = `50` (and not `0.5`). A unit is a known one, or plain plural nouns
   (`12 apples`, `5 cups of sugar`). The risk, taken because the question nearly always fixes the unit: `5 m` and
-  `5 km`, `$5` and `5 cents`, `12 monkeys` and `12` count as equal. `5m` and `2x` stay as they are.
+  `5 km`, `$5` and `5 cents`, `12 monkeys` and `12` count as equal. `5m` and `2x` stay as they are. So does a
+  direction (`5 km north`); the base of a number does not (`221_3` is `221`).
 * **About**: `about 5`, `~5` and `x = 5` are `5`. **Ordinals** equal each other, not the number: `1st` = `first`.
-* **Yes** = true = correct; **no** = false = incorrect. **Letters**: `(B)` = `b)` = `option B` = `b`.
+* **Yes** = true = correct; **no** = false = incorrect. **Letters**: `(B)` = `b)` = `option B` = `b`; several
+  letters are an answer of their own, in the order given: `(A) and (C)` = `A, C`, and not `A`.
 * **Sets** in braces have no order, `{2, 1}` = `{1,2}`; pairs and intervals keep theirs.
 * **Dates** and clock times are left alone but for case and space; `5/6` is a fraction.
 
@@ -72,7 +74,7 @@ _ODD: Final = str.maketrans(
         "。": ". ",
     }
 )
-_DIGIT: Final = re.compile(r"[^\x00-\x7f]")
+_DIGIT: Final = re.compile(r"(?![0-9])\d")
 _RAISED: Final = re.compile("[⁰¹²³⁴-⁹⁺⁻]+|[₀-₉]+")  # NFKC would make 52 of 5², and 2213 of 221₃
 _LEVEL: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻₀₁₂₃₄₅₆₇₈₉", "0123456789+-0123456789")
 
@@ -86,7 +88,7 @@ def _fold(text: str) -> str:
             folded = folded.translate(_ODD)
             if len(folded) <= _FOLDED:
                 folded = unicodedata.normalize("NFKC", folded)
-                folded = _DIGIT.sub(lambda m: str(unicodedata.decimal(m[0], m[0])), folded)
+                folded = _DIGIT.sub(lambda m: str(unicodedata.decimal(m[0])), folded)
         elif not folded.isprintable():
             folded = folded.translate(_ODD)
         folded = " ".join(folded.casefold().split())
@@ -100,6 +102,7 @@ def _fold(text: str) -> str:
 
 
 def _words(words: str) -> list[str]:
+    """The words of a table, so that a table reads as one."""
     return words.split()
 
 
@@ -116,12 +119,20 @@ _NUMBER: Final = re.compile(
     rf"(?![\d^]|/\W*\d| \d)",
     re.ASCII,
 )
+_MINUS: Final = re.compile(r"\b(?:minus|negative) (?=[\d.$€£¥₹])", re.IGNORECASE)
 _CURRENCY: Final = re.compile(r"([+-]?) ?(?:us\$|[acs]\$|hk\$|nz\$|usd|eur|gbp|inr|rs\.?|[$€£¥₹]) ?(?=[\d.+-])")
 _BASE: Final = re.compile(r"^_\(?\d\d?\)?$")
 _ABOUT: Final = re.compile(r"(?:about|around|approximately|approx\.?|roughly|exactly|[~≈=]) ?(?=[\w.+$€£¥₹-])")
 
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-_SMALL: Final = {w: n for n, w in enumerate(f"{_ONES} seventeen eighteen nineteen".split())}
+_SMALL: Final = {
+    w: n
+    for n, w in enumerate(
+        _words(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+            " seventeen eighteen nineteen"
+        )
+    )
+}
 _TENS: Final = {
     w: 10 * n for n, w in enumerate(_words("twenty thirty forty fifty sixty seventy eighty ninety"), start=2)
 } | {"fourty": 40}
@@ -160,6 +171,9 @@ _UNITS: Final = frozenset(
         """
     )
 )
+_LONG_UNITS: Final = frozenset(
+    {unit for unit in _UNITS if len(unit) > 1} | {f"{unit}s" for unit in _UNITS if len(unit) > 2} | set("°%$€£¥₹")
+)
 _BEFORE_UNIT: Final = frozenset(_words("square cubic whole full more total additional extra different"))
 _AFTER_UNIT: Final = frozenset(
     _words("old long tall high wide deep away left each total remaining altogether more apart squared cubed")
@@ -167,14 +181,33 @@ _AFTER_UNIT: Final = frozenset(
 _NEVER_UNIT: Final = frozenset(
     _words(
         """
-        minus plus versus times and but for from than the that then this thus not nor are was were has with
+        minus plus versus and but for from than the that then this thus not nor are was were has with
         his hers its ours yours theirs cos abs always perhaps across towards besides unless thousands millions billions
         hundreds others
         """
     )
 )
 _HYPHEN: Final = re.compile(r"(?<=[a-z])-(?=[a-z])")
-_EXPONENT: Final = re.compile(r"(?<=[^\W\d])(?:\^?\(?-?[1-4]\)?)$")
+_EXPONENT: Final = re.compile(r"(?<=[^\W\d])\^?\(?-?[1-4]\)?$")
+_UNIT: Final = re.compile(
+    # b cubic, w vacuum, u cleaners; a old; p per, r an, o of: "cubic inches", "miles an hour", "cups of brown sugar".
+    r"b*w?u+a*(?:(?:pr?|r)[uw]u?)?(?:or?[uw]{1,2})?a*|pr?[uw]"
+)
+_JOINING: Final = {"per": "p", "of": "o", "a": "r", "an": "r", "the": "r"}
+
+
+def _role(word: str) -> str:
+    """What a word after a number can be, as one letter of the pattern `_UNIT`."""
+    word = _EXPONENT.sub("", word)
+    if word in _JOINING:
+        return _JOINING[word]
+    if word in _UNITS or (len(word) > 3 and word[-1] == "s" and word[:-1] in _UNITS):
+        return "u"
+    if word in _BEFORE_UNIT or word in _AFTER_UNIT:
+        return "b" if word in _BEFORE_UNIT else "a"
+    if len(word) < 3 or not word.isalpha() or word in _NEVER_UNIT or word in _MATH_WORDS:
+        return "-"
+    return "u" if len(word) > 3 and word[-1] == "s" and word[-2] not in "sui" else "w"  # a plural, or not
 
 
 def _is_unit(rest: str) -> bool:
@@ -184,38 +217,9 @@ def _is_unit(rest: str) -> bool:
     words = _HYPHEN.sub(" ", rest.replace("/", " per ").replace("*", " ").rstrip(".")).split()
     if not words or len(words) > 8:
         return False
-    if rest[0] not in " /" and len(words[0]) < 2:
-        return False  # 5m and 2x are more often algebra than metres and times
-    named = loose = False
-    joined = ""
-    for word in words:
-        word = _EXPONENT.sub("", word)
-        plain = word.isalpha() and word not in _NEVER_UNIT and word not in _MATH_WORDS
-        if joined == "of" or joined == "per":
-            if not (plain and len(word) > 2 and (named or rest[0] != "/")) and (
-                word not in _UNITS or not (named or len(word) > 1)
-            ):
-                return False
-            named = True
-            if word not in ("the", "a", "an"):
-                joined = "" if joined == "per" else "done"
-        elif joined == "done":  # the second and last word of "cups of brown sugar"
-            if not plain:
-                return False
-            joined = "end"
-        elif word in _UNITS or (word.endswith("s") and word[:-1] in _UNITS and len(word) > 3):
-            named, loose = True, False
-        elif (named or word == "per") and not loose and word in ("per", "of", "a", "an"):
-            joined = "of" if word == "of" else "per"
-        elif named and word in _AFTER_UNIT:
-            loose = False
-        elif plain and len(word) > 3 and word[-1] == "s" and word[-2] not in "sui":
-            named, loose = True, False
-        elif word in _BEFORE_UNIT or (plain and len(word) > 2 and not loose and not named):
-            loose = word not in _BEFORE_UNIT  # one free word before a plural: "vacuum cleaners"
-        else:
-            return False
-    return named and not loose and joined not in ("of", "per")
+    if rest[0] != " " and (words[-1] if rest[0] == "/" else words[0]) not in _LONG_UNITS:
+        return False  # 5m, 2x and 1/x are more often algebra than metres, times and a rate
+    return _UNIT.fullmatch("".join(map(_role, words))) is not None
 
 
 def _decimal(text: str) -> Fraction:
@@ -330,6 +334,7 @@ def _spelled(text: str) -> tuple[Fraction, str] | None:
 def _quantity(text: str) -> Fraction | None:
     """The number that the whole of `text` stands for, with its unit dropped; None if it is no number."""
     text = _ABOUT.sub("", text, count=1) if _ABOUT.match(text) else text
+    text = _MINUS.sub("-", text, count=1) if _MINUS.match(text) else text
     text = _CURRENCY.sub(r"\1", text, count=1) if _CURRENCY.match(text) else text
     digits = _digits(text)
     if digits is not None:
@@ -371,7 +376,7 @@ def _ordinal(text: str) -> str | None:
         words = text.replace("-", " ").split()
         if not words or len(words) > 6 or words[-1] not in _ORDINALS:
             return None
-        n, used = _cardinal([*words[:-1], _ONES.split()[1]]) if len(words) > 1 else (1, 1)
+        n, used = _cardinal([*words[:-1], "one"]) if len(words) > 1 else (1, 1)
         if used != len(words):
             return None
         n += _ORDINALS[words[-1]] - 1
@@ -444,7 +449,14 @@ def _one_line_command(m: re.Match[str]) -> str:
 
 def _delatex(text: str) -> str:
     r"""LaTeX on one line of plain text: `\frac{\sqrt{3}}{2}` is `sqrt(3)/2`."""
-    text = text.replace("\\{", "\ue000").replace("\\}", "\ue001").replace("{,}", ",").replace("√", "\\sqrt ")
+    text = (
+        text.replace("\\{", "\ue000")
+        .replace("\\}", "\ue001")
+        .replace("{,}", ",")
+        .replace("~\\", " \\")
+        .replace("\\circ", "°")
+        .replace("√", "\\sqrt ")
+    )
     while "{" in text:  # from the inside out; every round takes braces away, so there is an end
         before = text
         text = _WRAPPER.sub(r" \1", text)
@@ -477,6 +489,8 @@ def _formula(text: str) -> str | None:
 _YES: Final = frozenset(_words("yes yeah yep true correct"))
 _NO: Final = frozenset(_words("no nope false incorrect"))
 _LETTER: Final = re.compile(r"(?:(?:option|choice|answer|letter) )?[(\[]?([a-z])[)\]]?[.:]?")
+_ONE_LETTER: Final = re.compile(r"\b[a-j]\b")
+_LETTERS_LIST: Final = re.compile(r"\(?[a-j]\)?(?:(?:, ?(?:and )?| and | & )\(?[a-j]\)?)+")
 _INITIALS: Final = re.compile(r"(?<![\w.])[a-z]\.(?: ?[a-z]\.)+")
 _SUBSCRIPT: Final = re.compile(r"(?<=[a-z])_(?=\d)")
 _ARTICLE: Final = re.compile(r"(?:an?|the) (?=\w)(?!(?:and|or|is)\b)")
@@ -494,8 +508,6 @@ def _unwrapped(text: str) -> str:
         text = text.lstrip(".") if not text[1:2].isdecimal() else text
     if text.endswith("!") and not re.search(r"[\d)]!+$|^[a-z]!$", text):
         text = text.rstrip("! ")  # 5! is a factorial
-    if text[:2] in ("- ", "• ") and text[2:4].isalpha():
-        text = text[2:]
     return text.strip()
 
 
@@ -558,13 +570,15 @@ def _core(text: str, depth: int = 0) -> str:
     letter = _LETTER.fullmatch(text)
     if letter:
         return letter[1]
+    if _LETTERS_LIST.fullmatch(text):
+        return ", ".join(_ONE_LETTER.findall(text))
+    article = _ARTICLE.match(text)
+    ordinal = _ordinal(text) or (article and _ordinal(text[article.end() :]))
     value = _quantity(text)
+    if ordinal and not (value is not None and article):  # twenty-second is no time, and a third no place
+        return ordinal
     if value is not None:
         return _show(value)
-    article = _ARTICLE.match(text)
-    ordinal = _ordinal(text[article.end() :] if article else text)
-    if ordinal:
-        return ordinal
     if depth < 3:
         bracketed = _bracketed(text, depth)
         if bracketed is not None:
@@ -572,7 +586,7 @@ def _core(text: str, depth: int = 0) -> str:
         if "," in text:
             parts = _split(text)
             values = [_quantity(part.strip()) for part in parts or ()]
-            if len(values) > 1 and None not in values:
+            if 1 < len(values) <= 32 and None not in values:
                 return ", ".join(_show(value) for value in values if value is not None)
     assigned = _ASSIGNED.match(text)
     if assigned:
@@ -584,6 +598,8 @@ def _core(text: str, depth: int = 0) -> str:
         return "∞"
     if text in ("-infinity", "minus infinity", "negative infinity"):
         return "-∞"
+    if text[:2] in ("- ", "• "):
+        return text[2:]
     text = _INITIALS.sub(lambda m: re.sub("[. ]", "", m[0]), text)
     text = text[article.end() :] if article else text
     return text.replace(" the ", " ").replace(" & ", " and ")
@@ -619,7 +635,7 @@ def normalise(text: str) -> str:
 # ---------------------------------------------------------------------------------------------- extraction
 
 _THOUGHT: Final = re.compile(r"</(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
-_NEXT_QUESTION: Final = re.compile(r"\n[*#\s]{0,9}(?:Question|Q|Problem|Human|User)(?: \d{1,3})?[*\s]{0,3}:")
+_NEXT_QUESTION: Final = re.compile(r"\n[*#\s]{0,9}(?:Question|Q|Human|User)(?: \d{1,3})?[*\s]{0,3}:")
 _TAG: Final = re.compile(r"<(?:final_)?answer>", re.IGNORECASE)
 _KEY: Final = re.compile(r"""["'](?:final[ _]?)?answer["']\s{0,9}:\s{0,9}""", re.IGNORECASE)
 _JSON_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)' + r"|'((?:[^'\\]|\\.)*)('?)", re.DOTALL)
@@ -628,11 +644,12 @@ _ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([nrtbf])(?![a-z])|([\"'/\\
 _BOXED: Final = re.compile(r"\\f?boxed\s?\{")
 _HASHES: Final = re.compile(r"^####[ \t]+(\S[^\n]*)$", re.MULTILINE)
 _CUE: Final = re.compile(
-    r"(?:\banswer|\b(?:correct|best|right|closest|final)[ ](?:option|choice|statement|result|value))\b[*_]{0,3}"
-    r"(?:[ ](?:to|for|of|in|option|choice|here)\b[^.:?\n]{0,100}?)?"
-    r"[ ]?(?::|=|\b(?:is|was|should[ ]be|would[ ]be|must[ ]be|will[ ]be)\b)"
-    r"(?:[ ]?:|[ ](?:therefore|thus|simply|indeed|clearly|option|choice|that)\b)?",
-    re.IGNORECASE,
+    r"(?:\banswer|\b(?:correct|best|right|closest|final) (?:option|choice|statement|result|value))\b[*_]{0,3}"
+    r"(?: (?:to|for|of|in|option|choice|here)\b[^.:?\n]{0,100}?| \([^()\n]{0,50}\))?"
+    r" ?(?::|=|\b(?:is|was|should be|would be|must be|will be)\b)"
+    r"(?: ?:|,? (?:therefore|thus|simply|indeed|clearly|option|choice|that)\b,?)?"
+    r"|^[#*_ ]{1,8}(?:the |final )?answer[*_ ]{0,5}$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _UNASSERTED: Final = re.compile(
     r"\b(?:if|whether|what|wrong|incorrect|previous|possible|no|unless|not|another|your|their)(?: the| an?)?"
@@ -640,19 +657,23 @@ _UNASSERTED: Final = re.compile(
     re.IGNORECASE,
 )
 _DENIED: Final = re.compile(
-    r"\W{0,4}(?:not|never|none of|neither|unknown|unclear|incorrect|wrong|correct|right|obtained|rounded|based|given"
-    r"|found|approximated|the same|as follows|provided|in the form)\b(?! option)",
+    r"\W{0,4}(?:not|never|neither|unknown|unclear|incorrect|wrong|correct|right|obtained|rounded|based|given|found"
+    r"|approximated|the same|as follows|provided|in the form)\b(?! option)",
     re.IGNORECASE,
 )
+_BEFORE_ANSWER: Final = re.compile(r"(?:[\s:>]|(?:\*\*|__)(?=\s))*")
+_BOLD: Final = re.compile(r"\*\*([^*\n]{1,200})\*\*")
 _CHOICE: Final = re.compile(
+    # A letter in brackets, or one that something other than a word follows; not one of several, and no initial.
     r"\W{0,6}?(?:\\text(?:bf)?\{)?(?:[Oo]ption |[Cc]hoice )?"
-    r"(?:\(([A-J])\)(?!\s{0,2}(?:and|or|&|,)\s{0,2}\(?[A-J]\b)"
-    r"|([A-J])(?:(?=[)}\].:;*\"'`$,](?![A-Z]\.)|\s*$|\s*\n|\s+(?:because|since|as|which|for|due|with)\b|\s+[-–—(](?=\s|\S))"
-    r"(?!\.? [A-Z]\.)(?!,? ?(?:and|or|&)? ?\(?[A-J]\b)))"
+    r"(?:\(([A-J])\)|([A-J])(?=[)}\].:;*\"'`$,\n]|\s*$|\s+(?:because|since|as|which|for|due|with|[-–—(])))"
+    r"(?!\.? ?[A-Z]\.)(?!\W{0,2}[,\s]\s?(?:and |or |& ?)?\(?[A-J]\b)"
 )
 _SAID: Final = re.compile(
-    r"(?:(?<![\w-])\(?([A-J])\)?[*]{0,2} (?:is|would be)[*]{0,2} (?:the )?(?:most )?(?:correct|right|best|answer)"
-    r"|\b[Oo]ption \(?([A-J])\)?(?=[\s.)*]{0,4}$)|\b(?:is|be) \(([A-J])\)(?![\w(]))"
+    r"(?:\(([A-J])\)|(?:^|[.!?:,] |[Oo]ption |[Cc]hoice |[Aa]nswer )\**([A-J]))\**"
+    r" (?:is|would be) \**(?:the )?(?:most |best )?(?:correct|right|answer|choice|option)"
+    r"|\b[Oo]ption \(?([A-J])\)?(?=[\s.)*]{0,4}$)"
+    r"|\b(?:is|be|[Hh]ence|[Tt]hus|[Ss]o|[Tt]herefore|choose|select|pick),? \(([A-J])\)(?![\w(])"
 )
 _LEADING: Final = re.compile(r"\(([A-J])\) \S|([A-J])\) \S|(?:\*\*)?\(?([A-J])[.)]?(?:\*\*)?[.:]?[ \t]*\n")
 _STOP: Final = re.compile(r"(?<![A-Z])(?<!\b(?:[SDM][trs]|Jr|No|vs))(?<!\b(?:Mrs|Inc))[.!?](?=[*\"'”)]{0,3}(?:\s|$))")
@@ -670,7 +691,7 @@ _POLITE: Final = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great question|thus|so|therefore)[!,.:]? +", re.IGNORECASE
 )
 _IT_IS: Final = re.compile(
-    r"(?:it|that|this|he|she|they|those|these)(?: (?:is|was|are|were)|['’]s) (?=\S)", re.IGNORECASE
+    r"(?:it|that|this|he|she|they|those|these)(?: (?:is|was|are|were)|['’]s) (?:\w+ by )?(?=\S)", re.IGNORECASE
 )
 _THE_OF: Final = re.compile(
     r"[Tt]he [^.?!\n]{0,80}? (?:of|in|for|on|that|who|which|to) [^.?!\n]{1,120}? (?:is|was|are|were) (?=[A-Z])"
@@ -692,6 +713,11 @@ def _clean(text: str) -> str:
         elif len(text) > 4 and text.startswith(mark) and text.endswith(mark):
             text = text[2:-2]
     return text.strip()
+
+
+def _is_number(answer: str) -> bool:
+    """Whether an answer comes down to a number."""
+    return len(answer) <= _PARSED and _quantity(normalise(answer)) is not None
 
 
 def _last(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
@@ -756,7 +782,7 @@ def _boxed(text: str) -> tuple[int, str]:
 def _hashed(text: str) -> tuple[int, str]:
     """Where the last `#### 42` is: the last line, or any that holds just a number. Else it is a heading."""
     for line in _last(_HASHES, text):
-        if not text[line.end() :].strip() or _quantity(_fold(line[1])) is not None:
+        if not text[line.end() :].strip() or _is_number(line[1]):
             return line.start(), line[1].strip()
     return -1, ""
 
@@ -766,7 +792,10 @@ def _after(text: str) -> str:
     choice = _CHOICE.match(text)
     if choice:
         return choice[1] or choice[2]
-    text = text.lstrip("*_: \t\r\n>")
+    text = _BEFORE_ANSWER.sub("", text, count=1)
+    bold = _BOLD.match(text)
+    if bold:
+        return _clean(bold[1])
     for opening, closing in (("$$", "$$"), ("\\[", "\\]"), ("```", "```")):
         if text.startswith(opening):
             inside, closed, _ = text[len(opening) :].partition(closing)
@@ -780,7 +809,10 @@ def _after(text: str) -> str:
 def _cued(text: str) -> tuple[int, str]:
     """Where the reply last says "the answer is", and what it says it is."""
     for cue in _last(_CUE, text):
-        if _UNASSERTED.search(text, max(0, cue.start() - 40), cue.start()) or _DENIED.match(text, cue.end()):
+        if _UNASSERTED.search(text, max(0, cue.start() - 40), cue.start()):
+            continue
+        # "The answer is wrong" is a remark, "Answer: wrong" an answer.
+        if not cue[0].endswith((":", "=", "*", "_")) and _DENIED.match(text, cue.end()):
             continue
         said = _after(text[cue.end() : cue.end() + 600])
         if normalise(said):
@@ -804,7 +836,7 @@ def _prose(text: str) -> str:
     if equals:
         said = sentence[equals[-1].end() :].strip(" .!*_:")
         between = sentence[equals[0].end() :]
-        if not re.search(r", |\band\b|\bor\b|\bthan\b", between) and _quantity(_fold(said)) is not None:
+        if not re.search(r", |\band\b|\bor\b|\bthan\b", between) and _is_number(said):
             return said
     if stops or "\n" in text:
         return ""
@@ -837,17 +869,17 @@ def _look(text: str, depth: int = 0) -> str:
             at, found = hashed
         said_at, said = _cued(text)
         # After a box, "the answer is ..." is a better answer only where it is plainly one.
-        if said_at > at and (not found or _is_plain(said)):
+        if said_at > at and (not found or len(normalise(said)) == 1 or _is_number(said)):
             found = said
     if found:
         return _look(found, depth + 1) if depth < 3 and len(found) < len(whole) else _clean(found)
 
     final = text.rsplit("\n", 1)[-1].strip()
     for said_is in _last(_SAID, final):
-        return said_is[1] or said_is[2] or said_is[3]
+        return said_is[said_is.lastindex or 0]
     leading = _LEADING.match(text)
     if leading and not re.search(r"(?<!\w)\(?[B-J]\)", text[leading.end() :]):
-        return leading[1] or leading[2] or leading[3]
+        return leading[leading.lastindex or 0]
     ending = final.rstrip(" .!:")
     if ending.endswith("**") and not final.endswith(":"):
         bold = ending[ending.rfind("**", 0, -2) + 2 : -2].strip()
@@ -861,12 +893,6 @@ def _look(text: str, depth: int = 0) -> str:
         if said:
             return said
     return _clean(text) if len(text) <= _PARSED else text if len(whole) <= _SEARCHED else whole
-
-
-def _is_plain(answer: str) -> bool:
-    """Whether an answer is an option letter or a number."""
-    folded = _fold(answer)
-    return len(answer) <= _PARSED and (_LETTER.fullmatch(folded) is not None or _quantity(folded) is not None)
 
 
 def extract(text: str) -> str:
@@ -906,31 +932,54 @@ def same(a: str, b: str) -> bool:
 _RETRACTED: Final = re.compile(
     r"\b(?:wait|actually|correction|sorry|mistake|however|alternatively|apolog\w+)\b", re.IGNORECASE
 )
-_LOOSE_NUMBER: Final = re.compile(rf"(?<![\w.,/:^$-])-?{_DECIMAL}(?![\w/:^]|[.,]\d|-\d)", re.ASCII)
+_LABEL: Final = re.compile(r"\W{0,3}([A-J])[.):] \S")
+_DAY: Final = re.compile(
+    r"\b(?:(?:jan|febr)uary|march|april|may|june|july|august|(?:septem|octo|novem|decem)ber)"
+    r" \d{1,2}(?:st|nd|rd|th)?,? (?=\d{4})",
+    re.IGNORECASE,
+)
+_LOOSE_NUMBER: Final = re.compile(rf"(?<![\w.,/:^-])-?{_DECIMAL}(?![\w/:^]|[.,]\d|-\d)", re.ASCII)
+_NAME_BEFORE: Final = re.compile(r"\b(?!(?:In|About|Around|Exactly|Only|The|There|Yes|Just)\b)[A-Z]\w* $")
 _VERB: Final = re.compile(r"[*_\"'”]{0,3} (?:is|are|was|were|has|had|wrote|painted|discovered|invented|composed)\b")
 _LEADS_IN: Final = re.compile(
-    r"(?:\b(?:is|are|was|were|be|been|by|called|named|equals)|[=:])[ ](?:the |an? )?[*_\"'“(]{0,3}$", re.IGNORECASE
+    r"(?:\b(?:is|are|was|were|be|been|by|called|named|equals)|[=:]) (?:the |an? )?[*_\"'“(]{0,3}$", re.IGNORECASE
 )
 _OPENS: Final = re.compile(r"[\s*_\"'“(]{0,9}(?:the |an? )?[*_\"'“(]{0,3}$", re.IGNORECASE)
-_ENDS: Final = re.compile(r"[*_\"'”)]{0,3}(?:[.!\s*]{0,3}$|,? \(|, (?:the|an?|which|who|in|located|because|since)\b)")
+_ENDS: Final = re.compile(
+    r"[*_\"'”)]{0,3}(?:[.!\s*]{0,3}$|[.!]\s|,? \(| in (?:the )?\d|, (?:the|an?|which|who|in|located|because|since)\b)"
+)
 
 
-def _final_number(text: str) -> str:
-    """The key of the last number in `text`; `""` if there is none."""
-    last, start = "", -1
+def _only_number(text: str) -> str:
+    """The key of the number in `text`, which is one sentence; `""` if there is none, or more than one."""
+    text = _MINUS.sub("-", _DAY.sub("", text))
+    found = []
     for m in _LOOSE_NUMBER.finditer(text):
-        last, start = m[0], m.end()
-    scale = text[start:].split(maxsplit=1)[:1]
-    if last and scale and scale[0].strip(".,").casefold() in _GROUPS:
-        last = f"{last} {scale[0].strip('.,')}"
-    words = _fold(text[max(start, 0) :]).replace("-", " ").translate(str.maketrans("", "", ".,!;:*")).split()
+        scale = text[m.end() :].split(maxsplit=1)[:1]
+        scaled = scale and scale[0].strip(".,").casefold() in _GROUPS
+        named = _NAME_BEFORE.search(text[max(0, m.start() - 40) : m.start()])  # Apollo 11
+        found.append("" if named else f"{m[0]} {scale[0]}" if scaled else m[0])
+    words = re.sub(r"[^\w\s]", " ", _LOOSE_NUMBER.sub(" | ", text.casefold())).split()
     at = 0
     while at < len(words):
         value, used = _cardinal(words[at:])
-        if used and words[at : at + used] != ["one"] and (start < 0 or at > 0):
-            last = str(value)
+        if used and words[at : at + used] != ["one"] and words[at] not in _GROUPS:
+            found.append(f"{'-' if at and words[at - 1] in ('minus', 'negative') else ''}{value}")
         at += used or 1
-    return normalise(last)
+    return normalise(found[0]) if len(found) == 1 else ""
+
+
+def _says(line: str, target: str) -> bool:
+    """Whether `line` gives `target` as its subject or as what it ends in."""
+    short = len(target) <= 2  # He is helium only as written, and never as a subject
+    words = r"\s+".join(map(re.escape, target.split()))
+    for m in re.finditer(rf"(?<!\w){words}(?!\w)", line, 0 if short else re.IGNORECASE):
+        before, after = line[: m.start()], line[m.end() :]
+        if _LEADS_IN.search(before[-40:]) and _ENDS.match(after):
+            return True
+        if not short and _OPENS.match(before) and _VERB.match(after):
+            return True
+    return False
 
 
 def matches(answer: str, accepted: Sequence[str]) -> bool:
@@ -940,9 +989,9 @@ def matches(answer: str, accepted: Sequence[str]) -> bool:
     is worse than missing a right one:
 
     * the accepted answer is a letter, and the reply begins with it as a label: "B. Paris";
-    * it is a number, and it is the final number of the reply;
-    * it is words, and the reply's first line says it as the subject ("Paris is the ...") or as what ends the
-      sentence ("... is Paris", "... by Jane Austen, who ..."), as whole words, not inside a longer name.
+    * it is a number, and it is the only number in the reply's last sentence (but for the day in a date);
+    * it is words, and the reply's first line says it as the subject ("Paris is the ...") or as what ends a
+      statement ("... is Paris", "... by Jane Austen, who ..."): as whole words, not inside a longer name.
 
     None of these where the reply denies, compares, offers a choice, asks, or takes something back.
 
@@ -952,39 +1001,25 @@ def matches(answer: str, accepted: Sequence[str]) -> bool:
 
     >>> matches("Paris is the capital of France.", ["Paris"]), matches("It is not Paris.", ["Paris"])
     (True, False)
-    >>> matches("A week has seven days, so 3 weeks have 21 days.", ["21"]), matches("B. Paris", ["B"])
-    (True, True)
+    >>> matches("There are seven days in a week.", ["7"]), matches("Five or seven.", ["7"])
+    (True, False)
     """
     said = extract(answer)
     targets = {target: normalise(extract(target)) for target in accepted}
     targets = {target: key for target, key in targets.items() if key}
     if not targets or normalise(said) in targets.values():
         return bool(targets)
-    if len(said) > _PARSED or not said or _NOT.search(said) or _RETRACTED.search(said) or "?" in said:
+    if len(said) > _PARSED or _NOT.search(said) or _RETRACTED.search(said) or "?" in said:
         return False
-    label = re.match(r"\W{0,3}([A-J])[.):] \S", said)
+    label = _LABEL.match(said)
     if label and label[1].lower() in targets.values():
         return True
     if _HEDGE.search(said):
         return False
-    line = said.partition("\n")[0]
-    number = _final_number(said)
-    for target, key in targets.items():
-        if _quantity(key) is not None:
-            if number == key:
-                return True
-        elif len(key) > 2 and key not in ("yes", "no") and _says(line, target):
-            return True
-    return False
-
-
-def _says(line: str, target: str) -> bool:
-    """Whether `line` gives `target` as its subject or as what it ends in."""
-    words = r"\s+".join(map(re.escape, target.split()))
-    for m in re.finditer(rf"(?<!\w){words}(?!\w)", line, re.IGNORECASE):
-        before, after = line[: m.start()], line[m.end() :]
-        if _OPENS.match(before) and _VERB.match(after):
-            return True
-        if _LEADS_IN.search(before[-40:]) and (_ENDS.match(after) or _STOP.match(after)):
-            return True
-    return False
+    first, last = said.partition("\n")[0], said.rsplit("\n", 1)[-1].rstrip(" .!")
+    stops = list(_STOP.finditer(last))
+    number = _only_number(last[stops[-1].end() :] if stops else last)
+    return any(
+        number == key if _quantity(key) is not None else key not in ("yes", "no") and _says(first, target.strip())
+        for target, key in targets.items()
+    )

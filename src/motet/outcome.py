@@ -9,7 +9,7 @@ import msgspec
 
 from motet.errors import Failure, MotetError
 from motet.message import Reply, State, Usage
-from motet.trace import AskEnded, AskFailed, AskStarted, Noted, Trace
+from motet.trace import AskEnded, AskFailed, AskStarted, Event, Noted, Trace
 
 Wholeness = Literal["full", "degraded", "single", "failed"]
 
@@ -63,6 +63,13 @@ class Tally:
     def failed(self, path: str, failure: Failure) -> None:
         """An ask ended without a reply."""
         self.missing[path] = failure
+
+    def saw(self, event: Event) -> None:
+        """An ask ended as an event says."""
+        if isinstance(event, AskEnded):
+            self.ended(event.path, event.agent, event.reply, event.leaf)
+        elif isinstance(event, AskFailed):
+            self.failed(event.path, event.failure)
 
     def outcome(self, answered: bool, stopped: str) -> Outcome:
         """The sum: each agent once, in the order of their places in the run."""

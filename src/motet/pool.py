@@ -306,7 +306,7 @@ def verify(name: str, *, catalogue: Sequence[PoolModel] = CATALOGUE) -> None:
     # A cache that can't be written (baked into an image, say) is verified all the same; it is only
     # not remembered when.
     with contextlib.suppress(OSError):
-        _write_state(path.parent, verified=_now() if got == model.sha256 else None, sha256=got)
+        _write_state(path.parent, verified=_now(), sha256=got)
     if got != model.sha256:
         raise ModelFileError(
             f"{path} is corrupt: expected sha256 {model.sha256}, got {got}; "
@@ -382,6 +382,8 @@ def check_gguf(path: Path, *, catalogue: Sequence[PoolModel] = CATALOGUE) -> Non
 
 
 class _State(msgspec.Struct, frozen=True):
+    """When the terms were accepted; when the file was last read whole, and what its sum was then."""
+
     accepted: datetime | None = None
     verified: datetime | None = None
     sha256: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from motet.errors import MotetError
 from motet.message import Reply
-from motet.trace import AskFailed, CallEnded, CallFailed, RunEnded, RunStarted, Trace
+from motet.trace import AnyEvent, AskFailed, CallEnded, CallFailed, RunEnded, RunStarted, Trace
 
 DECIDED_OUTSIDE = frozenset({"late", "dead", "budget", "stopped"})
 """Kinds of failure that time or money decided, not what was asked and answered."""
@@ -37,6 +37,7 @@ class Record:
         self.started: RunStarted = first
         self.ended: RunEnded | None = None
         self.calls: dict[str, CallEnded | CallFailed] = {}
+        self._events = trace.events
         self._failures: dict[str, AskFailed] = {}
         for event in trace:
             if isinstance(event, CallEnded | CallFailed):
@@ -52,6 +53,10 @@ class Record:
     def failure(self, path: str) -> AskFailed | None:
         """The failure at a place that time or money decided, if there was one."""
         return self._failures.get(path)
+
+    def under(self, path: str) -> list[AnyEvent]:
+        """What happened at a place and below it, oldest first."""
+        return [event for event in self._events if event.path == path or event.path.startswith(f"{path}/")]
 
     @property
     def replies(self) -> list[Reply]:

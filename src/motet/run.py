@@ -64,6 +64,9 @@ class Agent(Protocol):
     async def __call__(self, chat: Chat, run: Run) -> Reply: ...
 
 
+_UNPATHLIKE = str.maketrans("/#~", "___")
+
+
 class Shared:
     """What all runs inside one question have in common."""
 
@@ -129,6 +132,9 @@ class Ask:
         except AgentFailed as error:
             tally.failed(self.path, error.failure)
             raise
+        except BudgetExceeded as error:
+            tally.failed(self.path, Failure(self.agent.name, "stopped", str(error)))
+            raise
         except asyncio.CancelledError:
             tally.failed(self.path, self.run._cancelled(self.agent))
             raise
@@ -162,7 +168,7 @@ class Ask:
             found = first.result() if done else None
             if found is None or not usable(found):
                 self.run.emit(Hedged(path=self.path, at=self.run.now(), agent=self.agent.name, other=other.name))
-                pending.add(group.create_task(settle(other, f"{self.path}~{other.name}")))
+                pending.add(group.create_task(settle(other, f"{self.path}~{other.name.translate(_UNPATHLIKE)}")))
                 while pending and (found is None or not usable(found)):
                     done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
                     results = [task.result() for task in done]
@@ -181,8 +187,10 @@ class Ask:
         if shared.record is not None:
             known = shared.record.failure(path)
             if known is not None:
-                emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
-                emit(known)
+                for event in shared.record.under(path):  # what had happened there by then
+                    emit(event)
+                    if event.path != path and "~" not in event.path.rpartition("/")[2]:
+                        shared.tally.saw(event)
                 if known.failure.kind == "stopped":
                     raise BudgetExceeded(run.budget, known.limit, text=known.failure.text)
                 raise AgentFailed(known.failure)
@@ -501,6 +509,9 @@ class Run:
             raise
         finally:
             HOLD.reset(token)
+        if reply.usage.saved_calls and not reply.usage.calls:  # another run's call brought it meanwhile
+            hold.settle(Usage())
+            return self._known(request, reply, heard)
         reply, trouble = checked(backend, request, reply, shared.clock() - began)
         if trouble:
             self.note(f"{backend.name}: {trouble}; our own count is used")
@@ -545,7 +556,8 @@ class Run:
         drawn = (name, chat.key)
         draw = self._drawn.get(drawn, 0)
         self._drawn[drawn] = draw + 1
-        path = f"{self.path}/{name}#{place}" if place else f"{self.path}/{name}"
+        step = name.translate(_UNPATHLIKE)
+        path = f"{self.path}/{step}#{place}" if place else f"{self.path}/{step}"
         return Ask(self, agent, chat, draw, path, budget=budget, hedge=hedge, after=after, answering=answering)
 
     async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -26,10 +26,13 @@ MAX_ASKED = 2_000
 MAX_DEPTH = 32
 """Deepest nesting of parentheses and powers, far inside Python's recursion limit."""
 
-MAX_DIGITS = 1_000
-"""Most digits of an answer; steps on the way hold at most as many above and below the fraction bar."""
+MAX_DIGITS = 500
+"""Most digits of an answer; steps on the way hold at most as many above and below the fraction bar.
 
-_MAX_BITS = int(MAX_DIGITS * math.log2(10))
+Below 640, the least that Python may be told to allow between text and whole numbers.
+"""
+
+_MAX_BITS = math.ceil(MAX_DIGITS * math.log2(10))
 
 _BARE, _QUESTION, _COMMAND = range(3)
 """How plainly the words ask for a computation: "9/3", "What is 9/3?", "Compute 9/3"."""
@@ -69,29 +72,38 @@ def calculate(question: str) -> str | None:
 
 # --- from the characters people type to a plain text --------------------------------------------------------
 
+
+def _names(table: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    """Each dress of a sign with the sign's own name."""
+    return {dress: name for name, dresses in table.items() for dress in dresses}
+
+
 _SAME = str.maketrans(
+    _names(
+        {
+            "×": "✕✖⨯∗⋅∙·",
+            "-": "－﹣",
+            "+": "＋",
+            "/": "⁄∕",
+            "'": "’‘ʼ",
+            '"': "“”",
+            " ": "\u00a0\u2009\u202f",
+            "...": "…",
+        }
+    )
+)
+_LATEX = _names(
     {
-        **dict.fromkeys("✕✖⨯∗⋅∙·", "×"),
-        **dict.fromkeys("－﹣", "-"),
-        **dict.fromkeys("⁄∕", "/"),
-        **dict.fromkeys("’‘ʼ", "'"),
-        **dict.fromkeys("“”", '"'),
-        **dict.fromkeys("\u00a0\u2009\u202f", " "),
-        "＋": "+",
-        "…": "...",
+        "×": [r"\times", r"\cdot", r"\ast"],
+        "÷": [r"\div"],
+        "√": [r"\sqrt"],
+        "%": [r"\%"],
+        r"\frac": [r"\dfrac", r"\tfrac"],
+        " mod ": [r"\bmod", r"\mod"],
+        " ": [r"\,", r"\;", r"\:", r"\!", r"\ ", r"\quad"],
+        "": [r"\left", r"\right", r"\displaystyle"],
     }
 )
-_LATEX = {
-    **dict.fromkeys((r"\times", r"\cdot", r"\ast"), "×"),
-    **dict.fromkeys((r"\frac", r"\dfrac", r"\tfrac"), r"\frac"),
-    **dict.fromkeys((r"\left", r"\right", r"\displaystyle"), ""),
-    **dict.fromkeys((r"\,", r"\;", r"\:", r"\!", r"\ ", r"\quad"), " "),
-    r"\div": "÷",
-    r"\bmod": " mod ",
-    r"\mod": " mod ",
-    r"\sqrt": "√",
-    r"\%": "%",
-}
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 
@@ -123,7 +135,7 @@ _LEAD = re.compile(
           | (?:if|when)\ (?:you|i|we) | what\ number\ is | how\ (?:much|many)\ (?:is|are|does)
           | what(?:'s|s|\ is|\ are|\ does|\ would|\ will) )
       | please|kindly|just|now|so|ok|okay|well|hi|hello|hey|quick\ question|(?:can|could|would|will)\ you
-      | (?:tell|show|give)\ (?:me|us)(?:\ what)? | do\ you\ know(?:\ what)? | help\ me(?:\ to)?
+      | (?:tell|show|give)\ (?:me|us)(?:\ what)? | do\ you\ know(?:\ what)? | let's | help\ me(?:\ to)?
       | i(?:'d\ like|\ would\ like|\ want|\ need)\ (?:you\ to|to\ know(?:\ what)?)
       | the\ (?:(?:exact|final|numeric|numerical)\ )?(?:value|result|answer|solution)
           (?:\ (?:of|to|for|when\ you|if\ you))?
@@ -132,15 +144,16 @@ _LEAD = re.compile(
     re.VERBOSE,
 )
 _TAIL = re.compile(
-    r"""[ ,]*(?:
-        [?.]
-      | (?P<equals> = | (?:(?<=\s)|(?<=,))(?:is\ equal\ to|equals?) )
-      | (?<=\s)_+
-      | (?:(?<=\s)|(?<=,))(?: is|be|makes?|gives?|comes?\ to|what|how\ much|please|for\ me|thanks|thank\ you
+    r"""(?:
+        \s?[?.]
+      | (?P<equals> \s?= | \s(?:is\ )?equal\ to | \sequals? )
+      | (?<=[\s=])_+
+      | (?:\s|,\s?)(?: is|be|makes?|gives?|comes?\ to|what|how\ much|please|for\ me|thanks|thank\ you
           | what\ (?:do|will|would)\ (?:you|i|we)\ get | what(?:\ is|'s)\ (?:it|the\ (?:result|answer)) )
     )$""",
     re.VERBOSE,
 )
+_MAX_TAIL = 40  # longer than any one tail: so each is found without a search through all of the text
 _WRAPPERS = (("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"))
 
 _INSTRUCTION_SIGNS = re.compile(r"[a-z ,.'\"()*_`:;!?\\{}-]*")
@@ -154,7 +167,8 @@ _INSTRUCTIONS = frozenset(
         short brief briefly concise concisely direct directly question questions problem problems task expression
         calculation arithmetic math maths mathematics as in to with and or then be is are by for it its me us you
         format form name word line box boxed within inside calculate compute evaluate solve find think thinking step
-        steps work working let let's careful carefully please kindly hi hello hey thanks thank q
+        steps work working let let's careful carefully please kindly hi hello hey thanks thank q helpful
+        assistant calculator
         """,
     )
 )
@@ -167,7 +181,7 @@ _NOTHING_ELSE = re.compile(
 
 
 class _Asked(NamedTuple):
-    """A request without its frame: how plainly it asks for a number, and which kinds of number it takes."""
+    """A request without its frame: how plainly it asks for a number, and the words of how to answer."""
 
     text: str
     plainness: int
@@ -191,7 +205,7 @@ def _answer(text: str) -> str:
         except _Doubt:
             continue
         # An example that shows another answer redefines the signs, or asks for another form of answer.
-        shown = answers[0].strip(" .\n")
+        shown = answers[0].strip(" .\n").replace(",", "")
         if expected not in re.findall(r"-?[0-9][0-9./]*(?<![./])", shown) and str(parse_words(shown)) != expected:
             raise _Doubt
     return _solve(last, _QUESTION)
@@ -204,10 +218,10 @@ def _solve(text: str, plainness: int) -> str:
         raise _Doubt
     request = _asked(asked, plainness)
     value = _value(request)
-    if "whole" in request.demands and value.denominator != 1:
-        raise _Doubt
     answer = _text(value)
-    if "decimal" in request.demands and "/" in answer:
+    if (request.demands & {"whole", "integer"} and value.denominator > 1) or (
+        "decimal" in request.demands and "/" in answer
+    ):
         raise _Doubt
     if answer == request.text.replace(" ", ""):
         raise _Doubt  # "What is 1/3?": the question already is the answer
@@ -229,23 +243,22 @@ def _asked(text: str, plainness: int) -> _Asked:
     if len(requests) != 1 or len(requests[0]) > MAX_ASKED:
         raise _Doubt
     body = requests[0]
-    aside = re.search(r"[,;(] ?([a-z'][a-z' ]*)\)?[.?]?$", body)
+    aside = re.search(r"[,;(] ?((?!(?:and|or|then)\b)[a-z'][a-z' ]*)\)?[.?]?$", body)
     if aside and (words := _instruction(aside[1])) is not None:
         body, demands = body[: aside.start()], demands | words
-    while True:
+    before = ""
+    while body != before:
         before = body
-        if tail := _TAIL.search(body):
+        if body.endswith(".."):
+            raise _Doubt  # and so on
+        if tail := _TAIL.search(body, max(0, len(body) - _MAX_TAIL)):
             plainness = max(plainness, _COMMAND if tail["equals"] else _BARE)
-            body = body[: tail.start()]
-        body = body.strip()
+            body = body[: tail.start()].strip()
         for left, right in _WRAPPERS:
             inner = body[len(left) : -len(right)]
             if body == left + inner + right and left not in inner and right not in inner:
                 body = inner.strip()
-        if body == before:
-            break
-    kinds = {"whole": {"whole", "integer"}, "decimal": {"decimal"}}
-    return _Asked(body, plainness, frozenset(kind for kind, words in kinds.items() if words & demands))
+    return _Asked(body, plainness, demands)
 
 
 def _without_lead(sentence: str) -> tuple[str, int]:
@@ -271,63 +284,32 @@ def _instruction(sentence: str) -> frozenset[str] | None:
 
 # --- from the request to its signs --------------------------------------------------------------------------
 
-_SIGNS = {
-    **{sign: sign for sign in "+-*/^%!()[]{}√,"},
-    "×": "*",
-    "÷": "/",
-    "−": "-",
-    "–": "-",
-    "**": "^",
-    r"\frac": "frac",
-    "sqrt": "√",
-    "plus": "+",
-    "added to": "+",
-    "minus": "-",
-    "times": "*",
-    "multiplied by": "*",
-    "divided by": "/",
-    "modulo": "mod",
-    "mod": "mod",
-    "percent": "percent",
-    "per cent": "percent",
-    **dict.fromkeys(("to the power of", "to the power", "raised to the power of", "raised to the power"), "power"),
-}
-"""What each sign, or word for one, is called in the grammar."""
+_SIGNS = _names(
+    {
+        **{sign: [sign] for sign in "%!()[]{},"},
+        "+": ["+", "plus", "added to"],
+        "-": ["-", "−", "–", "minus"],
+        "*": ["*", "×", "times", "multiplied by"],
+        "/": ["/", "÷", "divided by"],
+        "^": ["^", "**"],
+        "√": ["√", "sqrt"],
+        "FRACTION": [r"\frac"],
+        "mod": ["mod", "modulo"],
+        "percent": ["percent", "per cent"],
+        "POWER": ["to the power of", "to the power", "raised to the power of", "raised to the power"],
+    }
+)
+"""What each sign, or word for one, is called in the grammar. Names in capitals are none that a text can hold."""
 
-_PARTS = {
-    "half": 2,
-    "halves": 2,
-    "third": 3,
-    "thirds": 3,
-    "quarter": 4,
-    "quarters": 4,
-    "fourth": 4,
-    "fourths": 4,
-    "fifth": 5,
-    "fifths": 5,
-    "sixth": 6,
-    "sixths": 6,
-    "seventh": 7,
-    "sevenths": 7,
-    "eighth": 8,
-    "eighths": 8,
-    "ninth": 9,
-    "ninths": 9,
-    "tenth": 10,
-    "tenths": 10,
+_PARTS = {"half": 2, "halves": 2} | {
+    name + plural: size
+    for size, names in enumerate(
+        ["third", "quarter fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"], start=3
+    )
+    for name in names.split()
+    for plural in ("", "s")
 }
-_TIMES = {
-    "double": Fraction(2),
-    "twice": Fraction(2),
-    "triple": Fraction(3),
-    "thrice": Fraction(3),
-    "halve": Fraction(1, 2),
-}
-_LISTS: dict[str, Callable[[Sequence[Fraction]], Fraction]] = {
-    **dict.fromkeys(("sum", "total"), lambda numbers: sum(numbers, Fraction())),
-    "product": lambda numbers: math.prod(numbers, start=Fraction(1)),
-    **dict.fromkeys(("average", "mean"), lambda numbers: sum(numbers, Fraction()) / len(numbers)),
-}
+_TIMES = {"double": Fraction(2), "twice": Fraction(2), "triple": Fraction(3), "halve": Fraction(1, 2)}
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -339,6 +321,8 @@ def _any_of(words: Iterable[str]) -> str:
 _TOKEN = re.compile(
     rf"(?P<number>\.[0-9]+|[0-9]+(?:[.,][0-9]+)*)|(?P<sign>{_any_of(_SIGNS)})|(?P<word>[a-z]+)|(?P<blank> )"
 )
+_NAMES = re.compile(r"24[-/]7|9-5|7[0-9]7-[0-9]+|2x4|4x4")
+_OPERATORS = frozenset("+-−–*×/÷^")
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DECIMAL = re.compile(r"(?:0|[1-9][0-9]*)?(?:\.[0-9]+)?")
 _SERIES = re.compile(r"(?<![^\s(])[0-9]+([-/])[0-9]+(?:\1[0-9]+)+(?![^\s).,?!=])")
@@ -347,13 +331,18 @@ _HYPHENED_PART = re.compile(rf"(?<=[a-z])-(?=(?:{_any_of(_PARTS)}))")
 
 
 class _Token(NamedTuple):
-    """A number, sign or word: `raw` as written, `text` as the grammar calls it ("number" for every number)."""
+    """A number, sign or word: `raw` as written, `text` as the grammar calls it ("NUMBER" for every number)."""
 
     raw: str
     text: str
     start: int
     end: int
     value: Fraction = Fraction()
+
+    @property
+    def in_digits(self) -> bool:
+        """Whether it is a number that is not in words."""
+        return self.raw[-1].isdigit()
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -367,7 +356,7 @@ def _tokens(text: str) -> list[_Token]:
     at = 0
     while at < len(text):
         if found := in_words.get(at):
-            tokens.append(_Token(text[at : found.end], "number", at, found.end, Fraction(found.value)))
+            tokens.append(_Token(text[at : found.end], "NUMBER", at, found.end, Fraction(found.value)))
             at = found.end
             continue
         match = _TOKEN.match(text, at)
@@ -381,12 +370,17 @@ def _tokens(text: str) -> list[_Token]:
     for index in range(1, len(tokens) - 1):
         if tokens[index].raw == "x" and _multiplies(*tokens[index - 1 : index + 2]):
             tokens[index] = tokens[index]._replace(text="*")
-    for left, right in pairwise(tokens):
-        # "10th", "5k", "3x", "five-six": a number or sign that touches a word is part of something else.
-        words = [token.raw.isalpha() and token.text != "*" for token in (left, right)]
-        if left.end == right.start and any(words) and ({left.text, right.text} & {"number", *"+-*/^"}):
-            raise _Doubt
+    if any(left.end == right.start and _torn(left, right) for left, right in pairwise(tokens)):
+        raise _Doubt
     return tokens
+
+
+def _torn(left: _Token, right: _Token) -> bool:
+    """Whether two tokens that touch are parts of something else: "10th", "5k", "3x", "non-zero"."""
+    if "x" in (left.raw, right.raw) and "*" in (left.text, right.text):
+        return False
+    a, b = left.raw[-1], right.raw[0]
+    return (a.isalpha() and (b.isalnum() or b in _OPERATORS)) or (b.isalpha() and (a.isalnum() or a in _OPERATORS))
 
 
 def _numbers(raw: str, start: int) -> list[_Token]:
@@ -394,48 +388,47 @@ def _numbers(raw: str, start: int) -> list[_Token]:
     if len(raw) > MAX_DIGITS:
         raise _Doubt
     if _GROUPED.fullmatch(raw):
-        return [_Token(raw, "number", start, start + len(raw), Fraction(raw.replace(",", "")))]
+        return [_Token(raw, "NUMBER", start, start + len(raw), Fraction(raw.replace(",", "")))]
     tokens: list[_Token] = []
     for part in raw.split(","):
         if not _DECIMAL.fullmatch(part):
             raise _Doubt  # "007", "1.2.3"
         if tokens:
             tokens.append(_Token(",", ",", start - 1, start))
-        tokens.append(_Token(part, "number", start, start + len(part), Fraction(part)))
+        tokens.append(_Token(part, "NUMBER", start, start + len(part), Fraction(part)))
         start += len(part) + 1
     return tokens
 
 
 def _multiplies(left: _Token, x: _Token, right: _Token) -> bool:
-    """Whether this x is a sign: between two numbers that are equally far from it, unlike in "3x (4 + 1)"."""
+    """Whether this x is a sign: between numbers that are equally far from it, unlike in "3x (4 + 1)" and "0x10"."""
     gaps = (x.start - left.end, right.start - x.end)
-    numbers = (left.text == right.text == "number") or (
-        gaps == (1, 1) and left.text in (*")]", "number") and right.text in (*"([", "number")
-    )
-    return numbers and gaps[0] == gaps[1]
+    if gaps == (1, 1):
+        return left.text in (")", "]", "NUMBER") and right.text in ("(", "[", "NUMBER")
+    return gaps == (0, 0) and left.in_digits and right.in_digits and left.raw[0] != "0"
 
 
 def _lookalike(tokens: Sequence[_Token], plainness: int) -> bool:
-    """Whether two numbers and a sign are likely no arithmetic: "9/11", "1939-1945", "3-1", "4x4", "1920x1080"."""
-    if plainness == _COMMAND or len(tokens) < 3 or len(tokens) % 2 == 0:
+    """Whether numbers with one kind of sign are likely no arithmetic: a date, a range, a score, a size, a name."""
+    sign = tokens[1].raw if len(tokens) > 2 else ""
+    if plainness == _COMMAND or sign not in ("-", "–", "/", "x") or any(token.raw != sign for token in tokens[1::2]):
         return False
-    sign = tokens[1].raw
-    if sign not in ("-", "–", "/", "x") or any(token.raw != sign for token in tokens[1::2]):
+    if len(tokens) % 2 == 0 or not all(token.in_digits for token in tokens[::2]):
         return False
-    if any(not token.raw[-1].isdigit() for token in tokens[::2]):
-        return False
-    if plainness == _BARE:
-        return True
     spaced = tokens[0].end < tokens[1].start
+    if _NAMES.fullmatch("".join(token.raw for token in tokens)):
+        return True
+    if plainness == _BARE and (not spaced or len(tokens) > 3):
+        return True
     a, b = tokens[0].value, tokens[2].value
     if sign == "x":
-        sizes = a >= 200 and b >= 200 and a % 2 == b % 2 == 0
-        return sizes or (not spaced and a in (2, 4) and b == 4)
-    if spaced:
+        return plainness == _BARE or (a >= 200 and b >= 200 and a % 2 == b % 2 == 0)
+    if plainness == _QUESTION and spaced:
         return False
+    # Half plain: "What is 9/11?", "9 / 11", "What is 3-5?", "3 - 1".
     if sign == "/":
-        return b == 1 or a == b or a + b == 100 or (a <= 31 and b != 0 and (a / b).denominator > 1)
-    return a <= b
+        return b in (0, 1) or a == b or a + b == 100 or (a <= 31 and (a / b).denominator > 1)
+    return a <= b or (plainness == _BARE and a <= 200)
 
 
 # --- from the signs to the number ---------------------------------------------------------------------------
@@ -536,7 +529,7 @@ class _Parser:
         return _COMMANDS[verb](self) if verb else self.inverted()
 
     def inverted(self) -> Fraction | None:
-        """ "48 subtracted from 1000"."""
+        """Such as "48 subtracted from 1000"."""
         if all(token.text != "subtracted" for token in self.tokens):
             return None
         less = self.item().value
@@ -549,7 +542,7 @@ class _Parser:
         if self.accept("by") or self.accept("with"):
             return self.did(first * self.item().value)
         self.at = start
-        return self.did(_LISTS["product"](self.items()))
+        return self.total("product")
 
     def divide(self) -> Fraction:
         first = self.item().value
@@ -563,9 +556,10 @@ class _Parser:
         if self.accept("to"):
             return self.did(first + self.item().value)
         self.at = start
-        return self.did(_LISTS["sum"](self.items()))
+        return self.total("sum")
 
     def subtract(self) -> Fraction:
+        self.one_of("away")
         less = self.item().value
         self.one_of("away")
         self.expect("from")
@@ -578,7 +572,7 @@ class _Parser:
         return part.value
 
     def change(self, sign: int) -> Fraction:
-        """ "Increase 80 by 25%", "decrease 80 by 5"."""
+        """Such as "increase 80 by 25%", "decrease 80 by 5"."""
         first = self.item().value
         self.expect("by")
         by = self.item().value
@@ -610,9 +604,10 @@ class _Parser:
                 raise _Doubt  # the last: "6/2(1 + 2)" is 9 to some and 1 to others
             if sign == "%" and self.touches(-1) != self.touches():
                 raise _Doubt  # "17 % 5" is a remainder, "17% 5" is nothing
+            number = self.peek() == "NUMBER"
             part = self.power() if implicit else self.signed()
-            if part.worded and not first.worded:
-                raise _Doubt
+            if (part.worded and not first.worded) or (sign != "*" and number and part.open):
+                raise _Doubt  # the last: "100 divided by 5 percent of 40"
             if sign == "*":
                 value = self.did(value * part.value)
             elif sign == "/":
@@ -623,12 +618,15 @@ class _Parser:
 
     def implicit(self) -> bool:
         """Whether the parenthesis that follows multiplies: "2(3 + 4)", "(1 + 2)(3 + 4)", but not "2^3(4)"."""
-        digits = self.peek(-1) == "number" and self.tokens[self.at - 1].raw[-1].isdigit() and self.peek(-2) not in "^√"
-        return self.touches() and (digits or self.peek(-1) in (")", "]", "}"))
+        if not self.touches():
+            return False
+        return self.peek(-1) in (")", "]", "}") or (
+            self.tokens[self.at - 1].in_digits and self.peek(-2) not in ("^", "√")
+        )
 
     def fraction_of(self) -> _Part | None:
-        """ "3/4 of 80", where nothing but a sum can hold it."""
-        if [self.peek(ahead) for ahead in range(4)] != ["number", "/", "number", "of"]:
+        """Such as "3/4 of 80", where nothing but a sum can hold it."""
+        if [self.peek(ahead) for ahead in range(4)] != ["NUMBER", "/", "NUMBER", "of"]:
             return None
         above, below = self.tokens[self.at].value, self.tokens[self.at + 2].value
         self.at += 4
@@ -649,21 +647,22 @@ class _Parser:
 
     def power(self) -> _Part:
         base = self.postfix()
-        sign = self.one_of("^", "power")
+        sign = self.one_of("^", "POWER")
         if not sign:
             return base
         if base.open or base.worded:
             raise _Doubt
-        if sign == "power":
+        if sign == "POWER":
             return _Part(self.did(_raised(base.value, self.item().value)), open=True, worded=True)
         exponent = self.deeper(lambda: self.group("}") if self.accept("{") else self.signed())
-        return exponent._replace(value=self.did(_raised(base.value, exponent.value)))
+        if exponent.open or exponent.worded:
+            raise _Doubt  # "2^3 squared"
+        return _Part(self.did(_raised(base.value, exponent.value)))
 
     def postfix(self) -> _Part:
         part = self.atom()
-        if self.peek() == "!" and self.touches() and self.peek(-1) in ("number", ")"):
-            literal = self.tokens[self.at - 1].raw
-            if literal.isalpha():
+        if self.peek() == "!" and self.touches() and self.peek(-1) in ("NUMBER", ")"):
+            if self.tokens[self.at - 1].raw[-1].isalpha():
                 raise _Doubt  # "What is five!" is loud
             self.at += 1
             return part._replace(value=self.did(_factorial(part.value)))
@@ -676,19 +675,19 @@ class _Parser:
         return _Part(self.did(value), worded=True)
 
     def atom(self) -> _Part:
-        if self.accept("number"):
+        if self.accept("NUMBER"):
             return self.number(self.tokens[self.at - 1].value)
         if bracket := self.one_of("(", "["):
             return self.group(")" if bracket == "(" else "]")
         if self.accept("√"):
             return self.root_sign()
-        if self.accept("frac"):
+        if self.accept("FRACTION"):
             self.expect("{")
             above = self.group("}").value
             self.expect("{")
             value = self.did(_divided(above, self.group("}").value))
             return self.share(value) if self.accept("of") else _Part(value)
-        return self.phrase()
+        return self.deeper(self.phrase)
 
     def number(self, value: Fraction) -> _Part:
         """A number that was stepped over, with the words that make it a share: "15% of 240", "two thirds of 90"."""
@@ -696,6 +695,8 @@ class _Parser:
             return self.share(value / 100)
         if part := self.one_of(*_PARTS):
             self.expect("of")
+            if part.endswith("s") == (value == 1):
+                raise _Doubt
             return self.share(value / _PARTS[part])
         return _Part(value)
 
@@ -713,7 +714,7 @@ class _Parser:
             return _Part(self.did(_root(self.group(")").value, 2)))
         if self.accept("{"):
             return _Part(self.did(_root(self.group("}").value, 2)))
-        self.expect("number")
+        self.expect("NUMBER")
         value = self.did(_root(self.tokens[self.at - 1].value, 2))
         if self.peek() in ("/", "^", "!", "%"):
             raise _Doubt  # "√9/16": how far does the root reach?
@@ -723,9 +724,9 @@ class _Parser:
 
     def phrase(self) -> _Part:
         self.accept("the")
-        if name := self.one_of(*_LISTS):
+        if name := self.one_of("sum", "total", "product", "average", "mean"):
             self.expect("of")
-            return _Part(self.did(_LISTS[name](self.items())), open=True)
+            return _Part(self.total(name), open=True)
         if name := self.one_of("difference", "quotient"):
             if not self.one_of("of", "between"):
                 raise _Doubt
@@ -745,7 +746,7 @@ class _Parser:
         return self.part_of()
 
     def part_of(self) -> _Part:
-        """ "Half of 90", "a third of 90", "half the sum of 3 and 4"."""
+        """Such as "half of 90", "a third of 90", "half the sum of 3 and 4"."""
         article = self.accept("a")
         part = self.one_of(*_PARTS)
         if not part or not (article or part == "half"):
@@ -753,6 +754,13 @@ class _Parser:
         if not self.accept("of") and not (part == "half" and self.peek() == "the"):
             raise _Doubt
         return self.share(Fraction(1, _PARTS[part]))
+
+    def total(self, name: str) -> Fraction:
+        first, *others = self.items()
+        value = first
+        for other in others:
+            value = self.did(value * other if name == "product" else value + other)
+        return self.did(value / (1 + len(others))) if name in ("average", "mean") else value
 
     def pair(self, name: str) -> Fraction:
         numbers = self.items()
@@ -765,16 +773,18 @@ class _Parser:
         return value
 
     def remainder(self) -> Fraction:
-        """ "… when 17 is divided by 5", "… when you divide 17 by 5", "… of 17 divided by 5"."""
+        """What follows the word: "when 17 is divided by 5", "when you divide 17 by 5", "of 17 divided by 5"."""
         if not self.one_of("when", "if", "of", "from"):
             raise _Doubt
         self.accept("you")
         by = "by" if self.one_of("divide", "dividing") else "/"
-        value = self.item().value
+        divided = self.power()
+        if divided.open or divided.worded:
+            raise _Doubt
         if by == "/":
             self.accept("is")
         self.expect(by)
-        return _remainder(value, self.item().value)
+        return _remainder(divided.value, self.item().value)
 
     def operand(self) -> _Part:
         """What "half of" takes: another phrase, or one number."""
@@ -796,7 +806,7 @@ class _Parser:
 
     def with_bar(self, part: _Part) -> _Part:
         """A number that was read, over another one that stands close: "3/4", but not "3 / 4"."""
-        if [self.peek(ahead) for ahead in (-1, 0, 1)] != ["number", "/", "number"]:
+        if [self.peek(ahead) for ahead in (-1, 0, 1)] != ["NUMBER", "/", "number"]:
             return part
         if not (self.touches() and self.touches(1)):
             return part
@@ -818,10 +828,10 @@ class _Parser:
         """Doubt "100,200 and 300" (two numbers, or three) and "one hundred and five and six"."""
         if any(" and " in token.raw for token in tokens):
             raise _Doubt
-        grouped = [token for token in tokens if token.text == "number" and "," in token.raw]
-        lists = any(token.text == "," for token in tokens)
-        could_be_lists = [token for token in grouped if ",0" not in token.raw]
-        if could_be_lists and not lists and "," not in tokens[-1].raw:
+        doubtful = any("," in token.raw[1:] and ",0" not in token.raw for token in tokens)
+        spaced = [left.end < right.start for left, right in pairwise(tokens) if left.text == ","]
+        # Commas with blanks, or an ungrammatical list ("1,234 and 5,678"), tell the commas of numbers apart.
+        if doubtful and not (all(spaced) if spaced else "," in tokens[-1].raw):
             raise _Doubt
 
 
@@ -902,7 +912,10 @@ def _text(value: Fraction) -> str:
     if rest > 1 or places == 0:
         text = str(value)
     else:
-        digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+        scaled = abs(value.numerator) * 10**places // value.denominator
+        if scaled >= 10**MAX_DIGITS:
+            raise _Doubt
+        digits = str(scaled).rjust(places + 1, "0")
         text = f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
     if sum(map(str.isdigit, text)) > MAX_DIGITS:
         raise _Doubt

@@ -11,7 +11,6 @@ prompt is 400, 413 or 500. So the codes and words of the body decide first, with
 
 from __future__ import annotations
 
-import email.utils
 import json
 import math
 import re
@@ -117,7 +116,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> BackendErro
     if isinstance(payload, dict):
         words, text = _said(payload)
     else:
-        words, text = "", _page(body)
+        words, text = "", page(body)
     kind = _kind(status, words)
     retry = {"true": True, "false": False}.get(lower.get("x-should-retry", "").strip().lower())
     if retry is None and kind == "rate_limit" and "request too large" in words:
@@ -133,7 +132,7 @@ def refusal_in(payload: Mapping[str, object]) -> BackendError:
     words, text = _said(payload)
     error = payload.get("error")
     code = error.get("code", error.get("status")) if isinstance(error, dict) else payload.get("code")
-    status = int(code) if str(code).isdecimal() and 400 <= int(str(code)) < 600 else 0
+    status = int(str(code)) if re.fullmatch("[45][0-9][0-9]", str(code)) else 0
     kind = _kind(status, words) if status else _spoken(words, frozenset(dict(_WORDS))) or _unspoken(words)
     return BackendError(kind, text or "an error without words", status=status, retry_after=_delay(payload))
 
@@ -151,8 +150,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         except ValueError:
             seconds = math.nan
             if name == "retry-after" and value:
+                from email.utils import parsedate_to_datetime
+
                 try:
-                    seconds = email.utils.parsedate_to_datetime(value).timestamp() - time.time()
+                    seconds = parsedate_to_datetime(value).timestamp() - time.time()
                 except (ValueError, OverflowError):
                     continue
         if math.isfinite(seconds):
@@ -167,6 +168,7 @@ def tidy(text: str) -> str:
 
 
 def _kind(status: int, words: str) -> Kind:
+    fallback: Kind
     if status >= 500 and status not in _ALLOWED:
         fallback, allowed = "server", frozenset({"context_length", "quota"})
     else:
@@ -196,13 +198,13 @@ def _said(payload: Mapping[str, object]) -> tuple[str, str]:
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None  # OpenRouter: what the provider said
     if isinstance(raw, str):
         told += f" ({raw})"
-    label = next((one for one in labels if not one.isdecimal() and one not in told), "")
+    label = next((one for one in labels if "_" in one and one not in told), "")
     return " ".join([*labels, told]).lower(), tidy(f"{told} [{label}]" if label else told)
 
 
-def _page(body: bytes) -> str:
-    """What an answer that is no JSON says: of an HTML page, its title or its words."""
-    text = body.decode("utf-8", "replace")
+def page(body: bytes) -> str:
+    """What an answer that is no JSON says, for an error: of an HTML page, its title or its words."""
+    text = body[: 8 * LONGEST].decode("utf-8", "replace")
     if "<" in text[:200]:
         title = re.search(r"<title[^>]*>(.*?)</title", text, re.IGNORECASE | re.DOTALL)
         text = title.group(1) if title else re.sub(r"<[^>]*>", " ", text)

@@ -6,9 +6,9 @@ r"""Server-sent events from bytes, as they come: a line may be split anywhere, a
     >>> parser.feed(b"\xa9\r\n\r\n")[0].data.decode()
     'café'
 
-Follows the WHATWG's rules: lines end with LF, CR or CRLF; a line that begins with a colon is a comment; the data lines of
-an event are joined with LF; an event without its closing blank line is none. One addition: older llama.cpp servers
-send `error: {...}` lines, which count as an event named "error".
+Follows the WHATWG's rules: lines end with LF, CR or CRLF; a line that begins with a colon is a comment; the data
+lines of an event are joined with LF; an event without its closing blank line is none. One addition: older llama.cpp
+servers send `error: {...}` lines, which count as an event named "error".
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ Endpoints that call themselves compatible differ in the fields they know; those 
     >>> encode(request, "gpt-4o-mini", Wire(seed=""))
     b'{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}],"max_tokens":8,"stop":["!"]}'
     >>> draft = Draft(request)
-    >>> draft.take({"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]})
-    Delta(text='Hello')
+    >>> draft.take({"choices": [{"message": {"content": "Hello"}, "finish_reason": "stop"}]}).text
+    'Hello'
     >>> draft.reply("gpt-4o-mini").text
     'Hello'
 """
@@ -23,7 +23,7 @@ from typing import Literal
 
 import msgspec
 
-from motet.backends.refusal import refusal_in
+from motet.backends.refusal import page, refusal_in
 from motet.errors import BackendError
 from motet.message import Delta, Finish, Message, Reply, Request, Token, ToolCall, Usage
 
@@ -186,11 +186,11 @@ def decode(data: bytes) -> dict[str, object]:
         try:
             value = json.loads(data.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            raise BackendError("malformed", f"the answer is not JSON ({error}): {_glimpse(data)}") from None
+            raise BackendError("malformed", f"the answer is not JSON but {page(data)} ({error})") from None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]  # Google wraps an error in a list
     if not isinstance(value, dict):
-        raise BackendError("malformed", f"the answer is no JSON object: {_glimpse(data)}")
+        raise BackendError("malformed", f"the answer is no JSON object but {page(data)}")
     return value
 
 
@@ -252,15 +252,13 @@ class Draft:
             self._usage = self._read_usage(usage)
         if choices is not None and not isinstance(choices, list):
             raise BackendError("malformed", f"the answer's choices are {choices!r:.100}, not a list")
-        choice = next(
-            (one for one in choices or () if not isinstance(one, dict) or one.get("index", 0) in (0, None)), None
-        )
-        if choice is None:
-            return Delta()
-        if not isinstance(choice, dict):
-            raise BackendError("malformed", f"the answer's choice is {choice!r:.100}, not an object")
-        self._chosen = True
-        return self._take_choice(choice)
+        for choice in choices or ():
+            if not isinstance(choice, dict):
+                raise BackendError("malformed", f"the answer's choice is {choice!r:.100}, not an object")
+            if not choice.get("index"):
+                self._chosen = True
+                return self._take_choice(choice)
+        return Delta()
 
     def reply(self, model: str) -> Reply:
         """The whole reply.
@@ -442,7 +440,7 @@ def _top(wire: object) -> tuple[tuple[str, float], ...]:
 
 def _number(value: object) -> float | None:
     """A finite number, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return float(value) if abs(value) < math.inf else None
 
@@ -454,7 +452,7 @@ def _logprob(value: object) -> float:
 
 def _count(value: object) -> int:
     """A count as it was claimed, negative or absurd as it may be; 0 for what is no number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return 0
     return int(max(-MOST, min(MOST, value)))
 
@@ -462,8 +460,3 @@ def _count(value: object) -> int:
 def _clean(text: str) -> str:
     """`text` without lone surrogates, which no encoder takes."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _glimpse(data: bytes) -> str:
-    """The beginning of an answer, for an error."""
-    return " ".join(data[:200].decode("utf-8", "replace").split()) or "nothing"

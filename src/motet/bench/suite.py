@@ -27,7 +27,7 @@ import msgspec
 from motet.errors import UsageError
 
 BUILT_IN: Final[Mapping[str, str]] = {
-    "general": "Reply with the answer alone: a word, a name or a number.",
+    "general": "Give only the answer.",
 }
 """The suites that ship with motet: the name of each and its instructions."""
 
@@ -149,9 +149,8 @@ def _read_task(line: bytes, default_id: str) -> Task:
     # Asked without its options such a question can't be answered, and every agent would score near zero.
     if columns.get("choices"):
         raise ValueError("`choices` are not supported; write the options into `input`")
-    extra = {
-        name: value for name, value in columns.items() if name not in (*_Row.__struct_fields__, "choices")
-    }
+    known = {*_Row.__struct_fields__, "choices"}
+    extra = {name: value for name, value in columns.items() if name not in known}
     return Task(
         id=default_id if row.id is None else str(row.id),
         input=row.input,
