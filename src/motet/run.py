@@ -17,7 +17,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from motet.backend import HOLD, Backend, Knowing, checked, worst_case
+from motet.backend import HOLD, Backend, checked, worst_case
 from motet.budget import Budget
 from motet.errors import (
     DEADLY,
@@ -191,9 +191,10 @@ class Ask:
                     emit(event)
                     if event.path != path and "~" not in event.path.rpartition("/")[2]:
                         shared.tally.saw(event)
+                spent = BudgetExceeded(run.budget, known.limit, text=known.failure.text)
                 if known.failure.kind == "stopped":
-                    raise BudgetExceeded(run.budget, known.limit, text=known.failure.text)
-                raise AgentFailed(known.failure)
+                    raise spent
+                raise AgentFailed(known.failure) from (spent if known.failure.kind == "budget" else None)
         elif agent.name in shared.dead:
             before = shared.dead[agent.name]
             failure = msgspec.structs.replace(before, kind="dead", text=f"not asked again after {before.kind}")
@@ -460,8 +461,9 @@ class Run:
 
     async def _complete(self, backend: Backend, request: Request, heard: tuple[str, ...]) -> Reply:
         key, shared = request.key, self._shared
-        if isinstance(backend, Knowing):
-            known = backend.lookup(request)
+        lookup: Callable[[Request], Reply | None] | None = getattr(backend, "lookup", None)  # it is `Knowing`
+        if lookup is not None:
+            known = lookup(request)
             if known is not None:
                 self._stream(known.text)
                 return self._known(request, known, heard)

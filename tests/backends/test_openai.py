@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -252,11 +253,17 @@ async def test_no_connection() -> None:
     assert (caught.value.kind, caught.value.retry) == ("connect", True)
 
 
-async def test_tls_that_is_none(server: FaultServer) -> None:
+async def test_tls_that_is_none() -> None:
     """Speaking TLS to a server that does not is kind `connect`; trying again would not help."""
-    url = server.base_url.replace("http:", "https:")
-    with pytest.raises(BackendError, match="can't be trusted") as caught:
-        await OpenAI("m", base_url=url, key_required=False, clocks=QUICK).complete(ASK)
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 This is no TLS\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as listening:
+        url = f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(BackendError, match="can't be trusted") as caught:
+            await OpenAI("m", base_url=url, key_required=False).complete(ASK)
     assert (caught.value.kind, caught.value.retry) == ("connect", False)
 
 
@@ -574,10 +581,10 @@ def test_half_a_surrogate_pair() -> None:
     assert reply.text == "?!"
 
 
-FIELDS = (
-    ["choices", "message", "delta", "content", "text", "tool_calls", "function", "name", "arguments", "index", "id"]
-    + ["usage", "error", "code", "prompt_tokens", "total_tokens", "finish_reason", "logprobs", "tokens"]
-    + ["token_logprobs", "refusal", "reasoning"]
+FIELDS = re.findall(
+    r"\w+",
+    "choices message delta content text tool_calls function name arguments index id usage error code prompt_tokens "
+    "total_tokens finish_reason logprobs tokens token_logprobs refusal reasoning",
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -15,6 +15,7 @@ it is used, so a file with ten endpoints works with the key of one.
 from __future__ import annotations
 
 import copy
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from motet.run import Agent
 from motet.spec.entries import KINDS, Entries, Entry
 from motet.spec.entry import AgentEntry, BudgetEntry
 from motet.spec.extend import circle
-from motet.spec.fields import alternatives, fields_of, is_sequence
+from motet.spec.fields import fields_of, is_sequence
 from motet.spec.locate import Path as KeyPath
 from motet.spec.model import ModelEntry, backend_of, missing_variables, model_entry
 from motet.spec.problems import Problems
@@ -259,10 +260,12 @@ class Config:
     def committee(self, agents: Sequence[str], mixture: str = "") -> Config:
         """This configuration with the members of one mixture replaced, and that mixture as the default.
 
+        Who is no member of it any more leaves his other parts in it too: where he stood in a list (of judges, say) the
+        new members stand, and where he stood alone (as aggregator or chair) the first of them.
+
         Args:
             agents: the names of the new members.
-            mixture: a mixture, or a composition with its defaults; the default mixture if "". Where a former member
-                has another part in it too (as aggregator or chair, say), the first of the new ones takes that.
+            mixture: a mixture, or a composition with its defaults; the default mixture if "".
 
         Raises:
             UsageError: a name is unknown, or it is no mixture of several agents.
@@ -282,10 +285,8 @@ class Config:
         changed.default, changed._agents, changed._uses = name, {}, dict(self._uses)
         changed._problems = Problems(changed._where)
         table = _with_members(entry.table, members, self._uses.get(("mixtures", name)), name)
-        changed._entries = {
-            **self._entries,
-            "mixtures": {**self._entries["mixtures"], name: Entry(table, entry.origins)},
-        }
+        mixtures = {**self._entries["mixtures"], name: Entry(table, entry.origins)}
+        changed._entries = {**self._entries, "mixtures": mixtures}
         changed._check("mixtures", name)
         changed._check_circles()
         changed._problems.check()
@@ -302,8 +303,11 @@ class Config:
             raise UsageError(f"no agent is named, and there is no default{suggestion('', self.names)}")
         name = name or self.default
         if name not in self.names:
-            raise UsageError(f"there is no agent, mixture or model {name!r}{suggestion(name, self.names)}")
+            raise UsageError(self._unknown(name))
         return name
+
+    def _unknown(self, name: str) -> str:
+        return f"there is no agent, mixture or model {name!r}{suggestion(name, self.names)}"
 
     def _reached(self, name: str, kind: str = "") -> list[tuple[str, str]]:
         """What a name stands for and all that it is made of, each once."""
@@ -426,36 +430,30 @@ class Config:
         if not isinstance(name, str):
             self._problems.tell(("default",), "should be a name")
         elif name and name not in self.names:
-            self._problems.tell(
-                ("default",), f"there is no agent, mixture or model {name!r}{suggestion(name, self.names)}"
-            )
+            self._problems.tell(("default",), self._unknown(name))
         else:
             return name
         return ""
 
 
 def _with_members(table: Table, members: list[str], uses: _Uses | None, name: str) -> Table:
-    """A mixture's table with other members; a former one that has another part too hands that on to the first."""
+    """A mixture's table with other members, who take over what the former ones were besides."""
     word = table.get(COMPOSITION)
     cls = variant(Agent, word) if isinstance(word, str) else None
     parts = {field.name: field.hint for field in fields_of(cls)} if cls else {}
-    several = [
-        key
-        for key, hint in parts.items()
-        if any(is_sequence(arm) and arm.__args__[0] is Agent for arm in alternatives(hint))
-    ]
+    several = [key for key, hint in parts.items() if is_sequence(hint) and typing.get_args(hint)[0] is Agent]
     single = [key for key, hint in parts.items() if hint is Agent]
     if not several and (not single or len(members) > 1):
-        raise UsageError(
-            f"{name} is made of {'one agent' if single else 'no agents'}, so {len(members)} can't take part"
-        )
+        takes = "one agent" if single else "no agents"
+        raise UsageError(f"{name} is made of {takes}, so {len(members)} can't take part: name another mixture")
     place = (several or single)[0]
     changed = copy.deepcopy(table)
     named = uses.agents if uses else {}
     former = {agent for path, agent in named.items() if path[2] == place} - set(members)
     for path, agent in named.items():
         if path[2] != place and agent in former:
-            _put(changed, path[2:], members[0])
+            listed = isinstance(path[-1], int)
+            _put(changed, path[2:-1] if listed else path[2:], list(members) if listed else members[0])
     changed[place] = list(members) if several else members[0]
     return changed
 

@@ -13,7 +13,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from motet.errors import ConfigError
 from motet.spec.locate import Path as KeyPath
@@ -40,7 +39,7 @@ class Source:
 
     document: Table = field(repr=False)
     name: str = ""
-    lines: Mapping[KeyPath, int] = field(default=MappingProxyType({}), repr=False)
+    lines: Mapping[KeyPath, int] = field(default_factory=dict, repr=False)
     folder: Path | None = None
 
     def has(self, path: KeyPath) -> bool:
