@@ -18,6 +18,7 @@ LAYERS = (
     "errors",
     "measure/",
     "numbers normalise paths ballot",
+    "answer",
     "message",
     "budget trace",
     "backend outcome record",

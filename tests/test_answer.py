@@ -1,0 +1,66 @@
+"""The answer in a reply: found where it is plain, left alone where it is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from motet.answer import answer
+from motet.normalise import extract, normalise
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "expected"),
+    [
+        ("What is the capital of Spain?", "The capital of Spain is Madrid.", "Madrid"),
+        ("What is the capital of Spain?", "Madrid is the capital of Spain.", "Madrid"),
+        ("What is the chemical formula of water?", "The chemical formula of water is H2O. It has two gases.", "H2O"),
+        ("Who wrote Hamlet?", "Hamlet was written by William Shakespeare.", "William Shakespeare"),
+        ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet", "William Shakespeare"),
+        ("Who painted the Mona Lisa?", "The Mona Lisa was painted by Leonardo da Vinci.", "Leonardo da Vinci"),
+        ("What is a baby cat called?", "A baby cat is called a kitten.", "kitten"),
+        ("What is the opposite of cold?", "The opposite of cold is hot.", "hot"),
+        ("Which gas do plants take in?", "Plants take in carbon dioxide.", "carbon dioxide"),
+        ("Which planet is the largest?", "The largest planet is Jupiter!", "Jupiter"),
+        ("How many minutes are in an hour?", "There are 60 minutes in an hour.", "60"),
+        ("How much is 3.5 times 2?", "3.5 times 2 is 7", "7"),
+        ("Which war ended in 1945?", "The Second World War ended in 1945.", "Second World"),
+        ("Where is the Eiffel Tower?", "The Eiffel Tower is in Paris", "Paris"),
+    ],
+)
+def test_found_in_a_plain_sentence(question: str, reply: str, expected: str) -> None:
+    """A sentence that says one new thing gives that thing."""
+    assert normalise(answer(reply, question)) == normalise(expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        ("What is the capital of Spain?", "It is not Madrid."),
+        ("What is the capital of Spain?", "The capital isn't Madrid"),
+        ("What is the capital of Spain?", "Some say Madrid, others Barcelona, and I can't decide."),
+        ("Who wrote Hamlet?", "Hamlet, a play about a Danish prince, was written by William Shakespeare."),
+        ("Is Paris the capital of France?", "Paris is the capital of France."),
+        ("Why is the sky blue?", "Because air scatters short waves of light much more than long ones do."),
+    ],
+)
+def test_left_alone_in_doubt(question: str, reply: str) -> None:
+    """A denial, several new things, nothing new, or a long explanation stays as `extract` found it."""
+    assert answer(reply, question) == extract(reply)
+
+
+def test_without_a_question_it_is_extract() -> None:
+    """Nothing is known to take away."""
+    assert answer("The capital of Spain is Madrid.") == extract("The capital of Spain is Madrid.")
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_never_raises_and_never_invents(reply: str, question: str) -> None:
+    """Whatever comes in, the answer is a piece of what `extract` found."""
+    assert answer(reply, question) in extract(reply)
+
+
+def test_a_huge_reply_takes_no_time() -> None:
+    """A megabyte is looked at no longer than `extract` looks."""
+    assert answer("word " * 200_000, "What?")
