@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from motet.numbers import WORDS, NumberWords, find_words, parse_words
@@ -50,6 +50,7 @@ def spell(n: int, *, joiner: str = " and ", hyphen: str = "-") -> str:
     return head + (joiner if rest < 100 else " ") + spell(rest, joiner=joiner, hyphen=hyphen)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**15 - 1), st.sampled_from([" and ", " "]), st.sampled_from(["-", " "]))
 def test_words_lead_back_to_their_number(n: int, joiner: str, hyphen: str) -> None:
     """Any number below a thousand trillion is read back from its words, with and without "and"."""
@@ -124,6 +125,7 @@ def test_find_tells_where() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(sorted(WORDS | {"a", "and", "-", ",", "ſix", "5", "point"})), max_size=30).map(" ".join)
 )
@@ -136,6 +138,7 @@ def test_found_places_say_what_was_found(text: str) -> None:
         end = found.end
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text(text: str) -> None:
     """No text raises."""
@@ -146,6 +149,6 @@ def test_any_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["one ", "a hundred and ", "and ", "a ", "twenty-", " ", "-", "one thousand "])
 def test_linear(text: str) -> None:
     """A hundred kilobytes of number words takes well under the time that quadratic work would."""
-    start = time.perf_counter()
+    start = time.process_time()
     list(find_words(text * (100_000 // len(text))))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5

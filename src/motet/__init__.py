@@ -8,11 +8,13 @@
 
 from motet.agent import ModelAgent
 from motet.aggregate import Best, Borda, Plurality, Synthesize
+from motet.api import ask, ask_async
 from motet.backends.function import Function
 from motet.backends.scripted import Scripted
 from motet.budget import Budget
 from motet.compose import Cascade, Council, Debate, MixtureOfAgents, SelfMoA, Vote
 from motet.errors import MotetError
+from motet.estimate import estimate
 from motet.message import Chat, Message, Reply, Request, Sampling, Usage, hear
 from motet.outcome import Outcome, Result
 from motet.perform import perform
@@ -57,6 +59,9 @@ __all__ = [
     "Usage",
     "Vote",
     "__version__",
+    "ask",
+    "ask_async",
+    "estimate",
     "hear",
     "perform",
     "tool",

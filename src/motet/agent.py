@@ -6,6 +6,7 @@ agent asks in few-shot form, which is how a base model answers well; a `chat` ag
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,15 +15,18 @@ import msgspec
 
 from motet.backend import Backend, prompt_tokens
 from motet.errors import AgentFailed, BackendError, Failure, ToolError
-from motet.fit import Rule, fit
-from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, hear
-from motet.prompt import Example, chat_prompt, completion_prompt
+from motet.fit import Rule, fit, shares, shortened
+from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, ToolSpec, hear
+from motet.prompt import Example, chat_prompt, completion_prompt, disarmed
 from motet.run import Run
 from motet.tool import Tool
 from motet.trace import Fitted, ToolCalled
 
 FENCE_TOKENS = 16
 """What the fence and label of one heard text take, at most."""
+MERGE = "Put what follows into one short text. Keep every answer that is given, and the reason for it."
+_UNUSED = random.Random(0)
+"""For a prompt without heard words, which has nothing to shuffle: seeding one takes longer than the prompt."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +61,15 @@ class ModelAgent:
     about: str = ""
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
-        chat = await self._fitted(chat, run)
-        request = self._request(chat, run)
         own = {tool.name: tool for tool in self.tools} if run.acting else {}
-        offered = (*(tool.spec for tool in own.values()), *run.tools)
+        offered = (*[tool.spec for tool in own.values()], *run.tools)
+        chat = await self._fitted(chat, offered, run)
+        request = self._request(chat, run)
         for step in range(self.max_steps):
             last = step == self.max_steps - 1
             tools = run.tools if last else offered
-            reply = await run.call(self.backend, msgspec.structs.replace(request, tools=tools), heard=chat.sources)
+            sent = msgspec.structs.replace(request, tools=tools) if tools else request
+            reply = await run.call(self.backend, sent, heard=chat.sources)
             if not reply.tool_calls or any(spec.name == call.name for call in reply.tool_calls for spec in run.tools):
                 return reply
             results = [await self._use(own, call, run) for call in reply.tool_calls]
@@ -73,10 +78,11 @@ class ModelAgent:
         raise AgentFailed(Failure(self.name, "steps", f"still calling tools after {self.max_steps} steps"))
 
     def _request(self, chat: Chat, run: Run) -> Request:
+        rng = run.rng if chat.sources else _UNUSED
         if self.style == "completion":
-            prompt = completion_prompt(chat, run.rng, system=self.system, examples=self.examples)
+            prompt = completion_prompt(chat, rng, system=self.system, examples=self.examples)
             return Request(self.backend.name, prompt=prompt, sampling=self.sampling)
-        messages = chat_prompt(chat, run.rng, system=self.system, examples=self.examples)
+        messages = chat_prompt(chat, rng, system=self.system, examples=self.examples)
         return Request(self.backend.name, messages=messages, sampling=self.sampling)
 
     async def _use(self, own: dict[str, Tool], call: ToolCall, run: Run) -> Message:
@@ -104,13 +110,14 @@ class ModelAgent:
         )
         return Message("tool", result, tool_call_id=call.id)
 
-    async def _fitted(self, chat: Chat, run: Run) -> Chat:
+    async def _fitted(self, chat: Chat, tools: tuple[ToolSpec, ...], run: Run) -> Chat:
         """`chat` with heard texts that fit the context beside everything else and the reply."""
-        context = self.backend.card.context
+        context, count = self.backend.card.context, self.backend.count
         if context is None:
             return chat
-        plain = Chat(tuple(message for message in chat.messages if not (message.source and message.role == "user")))
-        fixed = prompt_tokens(self.backend, self._request(plain, run)) + self.sampling.max_tokens
+        plain = Chat(tuple(message for message in chat.messages if not _is_heard(message)))
+        request = msgspec.structs.replace(self._request(plain, run), tools=tools)
+        fixed = prompt_tokens(self.backend, request) + self.sampling.max_tokens
         if fixed > context:
             raise BackendError(
                 "context_length",
@@ -118,19 +125,23 @@ class ModelAgent:
                 f"{fixed} tokens, and {self.backend.name} has a context of {context}: shorten the question, lower "
                 f"max_tokens, or use a model with a longer context",
             )
-        heard = chat.heard
-        if not heard:
-            return chat
+        # measured as they will stand in the prompt
+        heard = [msgspec.structs.replace(message, text=disarmed(message.text)) for message in chat.heard]
         room = context - fixed - FENCE_TOKENS * len(heard)
-        before = sum(self.backend.count(message.text) for message in heard)
-        if before <= room:
+        before = sum(count(message.text) for message in heard)
+        if before <= room or not heard:
             return chat
 
         async def merge(texts: Sequence[Message], tokens: int) -> str:
-            return await self._merged(plain, texts, tokens, run)
+            # in a part of this place, so that its words are not taken for the answer's
+            async def work(part: Run) -> str:
+                return await self._merged(plain, texts, tokens, part)
 
-        kept = await fit(heard, max(0, room), self.backend.count, self.fit, merge)
+            return (await run.parts([work]))[0]
+
+        kept = await fit(heard, room, count, self.fit, merge)
         sources = {message.source for message in kept}
+        merged = self.fit == "tournament" and kept
         run.emit(
             Fitted(
                 path=run.path,
@@ -138,18 +149,33 @@ class ModelAgent:
                 agent=self.name,
                 rule=self.fit,
                 before=before,
-                after=sum(self.backend.count(message.text) for message in kept),
-                dropped=tuple(message.source for message in heard if message.source not in sources),
+                after=sum(count(message.text) for message in kept),
+                dropped=() if merged else tuple(message.source for message in heard if message.source not in sources),
             )
         )
-        return plain.add(*kept)
+        fitted: list[Message] = []
+        for message in chat.messages:
+            if not _is_heard(message):
+                fitted.append(message)
+            elif kept and (kept[0].source, kept[0].name) == (message.source, message.name):
+                fitted.append(kept.pop(0))
+        return Chat(tuple(fitted))
 
     async def _merged(self, plain: Chat, texts: Sequence[Message], tokens: int, run: Run) -> str:
-        """One text made of several by this agent's own model, `tokens` long at most."""
-        note = "Put what follows into one short text. Keep every answer that is given, and the reason for it."
-        replies = [Reply(message.text, id=message.source) for message in texts]
-        request = self._request(hear(plain, replies, note), run)
-        sampling = msgspec.structs.replace(self.sampling, max_tokens=tokens)
+        """One text made of several by this agent's own model, `tokens` long at most; "" if it gives none."""
+        count = self.backend.count
+        sampling = msgspec.structs.replace(self.sampling, max_tokens=tokens, format="", grammar="")
+        empty = prompt_tokens(self.backend, self._request(hear(plain, [], MERGE), run))
+        room = (self.backend.card.context or 0) - empty - tokens - FENCE_TOKENS * len(texts)
+        sizes = shares([count(message.text) for message in texts], room)
+        shown = [shortened(message.text, size, count) for message, size in zip(texts, sizes, strict=True)]
+        if not all(shown):
+            return ""
         sources = tuple(message.source for message in texts)
-        reply = await run.call(self.backend, msgspec.structs.replace(request, sampling=sampling), heard=sources)
-        return reply.text
+        replies = [Reply(text, id=source) for text, source in zip(shown, sources, strict=True)]
+        request = msgspec.structs.replace(self._request(hear(plain, replies, MERGE), run), sampling=sampling)
+        return (await run.call(self.backend, request, heard=sources)).text
+
+
+def _is_heard(message: Message) -> bool:
+    return bool(message.source) and message.role == "user"

@@ -6,6 +6,7 @@ has a choice, has a finish reason and, streamed, ended properly; anything else i
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Protocol, runtime_checkable
@@ -20,7 +21,11 @@ ABSURD = 4.0
 
 
 class Price(msgspec.Struct, frozen=True):
-    """US dollars per million tokens, and per second of compute (for local models, 0 unless configured)."""
+    """US dollars per million tokens, and per second of compute (for local models, 0 unless configured).
+
+    How long a call will take is not known before it is made: one second of it is reserved, so a purse of dollars may
+    be overdrawn by the calls under way, but not by further ones.
+    """
 
     input: float = 0.0
     output: float = 0.0
@@ -38,6 +43,10 @@ class Price(msgspec.Struct, frozen=True):
         return tokens / 1e6 + usage.seconds * self.second
 
 
+FREE = Price()
+"""What costs nothing."""
+
+
 class Card(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a model before it is called.
 
@@ -53,7 +62,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     context: int | None = None
-    price: Price | None = Price()
+    price: Price | None = FREE
     local: bool = False
     completes: bool = False
     logprobs: bool = False
@@ -118,9 +127,10 @@ def estimate_tokens(text: str) -> int:
 
 def prompt_tokens(backend: Backend, request: Request) -> int:
     """Tokens of the whole prompt, with 4 a message for the chat template and 500 for a picture."""
-    overhead = sum(4 + 500 * len(message.parts) for message in request.messages)
-    tools = sum(backend.count(tool.parameters + tool.description) for tool in request.tools)
-    return backend.count(request.text) + overhead + tools
+    tokens = backend.count(request.text) + sum([4 + 500 * len(message.parts) for message in request.messages])
+    for tool in request.tools:
+        tokens += backend.count(tool.parameters + tool.description)
+    return tokens
 
 
 def worst_case(backend: Backend, request: Request) -> Cost:
@@ -132,7 +142,7 @@ def worst_case(backend: Backend, request: Request) -> Cost:
     return Cost(
         input=tokens,
         output=request.sampling.max_tokens,
-        usd_input=tokens * price.input / 1e6,
+        usd_input=tokens * price.input / 1e6 + price.second,
         usd_output_token=price.output / 1e6,
     )
 
@@ -142,39 +152,41 @@ def checked(backend: Backend, request: Request, reply: Reply, seconds: float) ->
 
     Missing, negative or absurd counts are replaced by our own; what the backend claimed is kept in `reported`.
     """
-    usage, trouble = reply.usage, ""
-    if backend.card.reports_usage:
-        trouble = _trouble(backend, request, reply)
-        if trouble:
-            words = "".join((reply.text, reply.reasoning, *(call.arguments for call in reply.tool_calls)))
-            own = Usage(usage.calls, prompt_tokens(backend, request), output=backend.count(words))
-            reply = msgspec.structs.replace(reply, reported=usage)
-            usage = own
-    usage = msgspec.structs.replace(usage, calls=max(1, usage.calls), seconds=usage.seconds or seconds)
-    if backend.card.price is not None and not usage.usd > 0:
-        usage = msgspec.structs.replace(usage, usd=backend.card.price.usd(usage))
+    usage, card = reply.usage, backend.card
+    trouble = _trouble(request, reply) if card.reports_usage else ""
+    if not math.isfinite(usage.usd + usage.seconds):  # JSON has no such numbers
+        usage = msgspec.structs.replace(usage, usd=0.0, seconds=0.0)
+    if trouble:
+        words = "".join((reply.text, reply.reasoning, *(call.arguments for call in reply.tool_calls)))
+        own = Usage(usage.calls, prompt_tokens(backend, request), output=backend.count(words))
+        reply = msgspec.structs.replace(reply, reported=usage)
+        usage = own
+    took = usage.seconds if usage.seconds > 0 else seconds
+    usage = msgspec.structs.replace(usage, calls=max(1, usage.calls), seconds=took)
+    if card.price is not None and not usage.usd > 0 and (usage.usd or card.price != FREE):
+        usage = msgspec.structs.replace(usage, usd=card.price.usd(usage))
     return msgspec.structs.replace(reply, usage=usage), trouble
 
 
-def _trouble(backend: Backend, request: Request, reply: Reply) -> str:
+def _trouble(request: Request, reply: Reply) -> str:
     usage = reply.usage
-    counts = {
-        "input": usage.input,
-        "cached": usage.cached,
-        "output": usage.output,
-        "reasoning": usage.reasoning,
-    }
-    for name, count in counts.items():
-        if count < 0:
-            return f"{name} tokens reported as {count}"
+    if not 0 <= usage.usd < math.inf:
+        return f"{usage.usd} USD reported"
+    if min(usage.input, usage.cached, usage.output, usage.reasoning) < 0:
+        names = ("input", "cached", "output", "reasoning")
+        counts = [(name, getattr(usage, name)) for name in names]
+        return next(f"{name} tokens reported as {count}" for name, count in counts if count < 0)
     if usage.cached > usage.input or usage.reasoning > usage.output:
         return "a part reported larger than the whole"
     if not usage.input or (not usage.output and (reply.text or reply.tool_calls)):
         return "usage missing"
-    if usage.output > request.max_tokens * ABSURD + 64:
-        return f"{usage.output} output tokens reported where {request.max_tokens} were allowed"
-    bytes_sent = len(request.text.encode("utf-8", "replace")) + 16 * len(request.messages)
-    pictured = any(message.parts for message in request.messages) or request.tools
-    if not pictured and usage.input > bytes_sent * ABSURD + 64:
-        return f"{usage.input} input tokens reported for a prompt of {bytes_sent} bytes"
+    allowed = request.sampling.max_tokens  # and not what a purse made of it, which a replay does not know
+    if usage.output > allowed * ABSURD + 64:
+        return f"{usage.output} output tokens reported where {allowed} were allowed"
+    letters = len(request.prompt) + sum([len(message.text) for message in request.messages])
+    if usage.input > letters * ABSURD + 64:  # looked at closely only then, since there are no fewer bytes
+        bytes_sent = len(request.text.encode("utf-8", "replace")) + 16 * len(request.messages)
+        pictured = any(message.parts for message in request.messages) or request.tools
+        if not pictured and usage.input > bytes_sent * ABSURD + 64:
+            return f"{usage.input} input tokens reported for a prompt of {bytes_sent} bytes"
     return ""

@@ -29,8 +29,11 @@ import msgspec
 from motet.errors import BudgetExceeded, UsageError
 from motet.message import Usage
 
+EARLY = 1e-6
+"""Seconds by which a timer may fire before its time."""
 
-class Cost(msgspec.Struct, frozen=True):
+
+class Cost(msgspec.Struct, frozen=True, gc=False):
     """The most a call can cost: prompt tokens, output tokens at most, and US dollars for each part."""
 
     calls: int = 1
@@ -61,16 +64,9 @@ class Budget:
     """
 
     __slots__ = (
-        "_held_calls",
-        "_held_tokens",
-        "_held_usd",
-        "_waiters",
-        "calls",
-        "deadline",
-        "limited",
-        "parent",
-    )
-    __slots__ += ("seconds", "tokens", "usd", "used")
+        "_held_calls", "_held_tokens", "_held_usd", "_waiters",
+        "calls", "deadline", "limited", "parent", "seconds", "tokens", "usd", "used",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -87,7 +83,7 @@ class Budget:
         self.calls, self.tokens, self.usd, self.seconds, self.parent = calls, tokens, usd, seconds, parent
         self.used = Usage()
         self.deadline: float | None = None
-        self.limited = any(limit is not None for limit in (calls, tokens, usd, seconds)) or bool(
+        self.limited: bool = any(limit is not None for limit in (calls, tokens, usd, seconds)) or bool(
             parent and parent.limited
         )
         self._held_calls, self._held_tokens, self._held_usd = 0, 0, 0.0
@@ -99,16 +95,21 @@ class Budget:
         return f"Budget({shown})"
 
     def start(self, within: Budget | None = None) -> Budget:
-        """Put this purse inside another and start the clock of `seconds`, once.
+        """Put this purse inside another and start the clock of `seconds`, its own and those around it, once.
 
         The deadline, on the event loop's clock, is never later than the outer one's.
+
+        Raises:
+            UsageError: it is inside another one already, or around this one.
         """
-        if within is not None and within is not self:
+        if within is not None and within not in self.chain():
+            if self.parent is not None or self in within.chain():
+                raise UsageError(f"{self!r} is inside or around another purse already: make a new one for each ask")
             self.parent = within
             self.limited = self.limited or within.limited
         if self.deadline is None:
             own = None if self.seconds is None else _now() + self.seconds
-            outer = self.parent.deadline if self.parent else None
+            outer = self.parent.start().deadline if self.parent else None
             self.deadline = own if outer is None else outer if own is None else min(own, outer)
         return self
 
@@ -157,11 +158,14 @@ class Budget:
         """The outermost purse whose time is up, if one's is."""
         if self.deadline is None:
             return None
-        now = _now()
-        late = [
-            purse for purse in self.chain() if purse.seconds is not None and purse.deadline and now >= purse.deadline
-        ]
-        return late[-1] if late else None
+        now = _now() + EARLY
+        late: Budget | None = None
+        purse: Budget | None = self
+        while purse is not None:
+            if purse.seconds is not None and purse.deadline is not None and now >= purse.deadline:
+                late = purse
+            purse = purse.parent
+        return late
 
     def exceeded_seconds(self) -> BudgetExceeded:
         """The error that says that this purse's time is up."""
@@ -179,9 +183,9 @@ class Budget:
                 left = purse.tokens - purse.used.tokens - purse._held_tokens - cost.input
                 if left < cost.output:
                     return purse, "tokens", max(0, left)
-            if purse.usd is not None and cost.usd > 0:
+            if purse.usd is not None and (usd := cost.usd) > 0:
                 money = purse.usd - purse.used.usd - purse._held_usd
-                if money < cost.usd:
+                if money < usd:
                     each = cost.usd_output_token
                     room = int((money - cost.usd_input) / each) if each else 0
                     return purse, "usd", max(0, min(room, cost.output - 1))  # less each time, whatever the rounding
@@ -196,20 +200,27 @@ class Budget:
         }[limit]
         return BudgetExceeded(self, limit, used or 0, wanted, allowed or 0)
 
+    # Every call goes through the next two, so they walk the chain by hand.
+
     def _take(self, cost: Cost, sign: int = 1) -> None:
-        usd, tokens = cost.usd, cost.input + cost.output
-        for purse in self.chain():
-            purse._held_calls += sign * cost.calls
-            purse._held_tokens += sign * tokens
-            purse._held_usd += sign * usd
+        calls, tokens, usd = sign * cost.calls, sign * (cost.input + cost.output), sign * cost.usd
+        purse: Budget | None = self
+        while purse is not None:
+            purse._held_calls += calls
+            purse._held_tokens += tokens
+            purse._held_usd = purse._held_usd + usd if purse._held_calls else 0.0  # what rounding left goes
+            purse = purse.parent
 
     def _spend(self, usage: Usage) -> None:
-        for purse in self.chain():
+        purse: Budget | None = self
+        while purse is not None:
             purse.used += usage
-            for waiter in purse._waiters:
-                if not waiter.done():
-                    waiter.set_result(None)
-            purse._waiters.clear()
+            if purse._waiters:
+                for waiter in purse._waiters:
+                    if not waiter.done():
+                        waiter.set_result(None)
+                purse._waiters.clear()
+            purse = purse.parent
 
 
 def _now() -> float:

@@ -60,6 +60,9 @@ DEADLY: frozenset[str] = frozenset(
 )
 """Kinds that say the agent, not this one question, is the trouble: it is not called again in the run."""
 
+TAKEN: frozenset[str] = frozenset({"timeout", "cut", "malformed", "too_large", "content_filter"})
+"""Kinds of failure after which upstream may have worked on the prompt, and may want to be paid for it."""
+
 
 class Attempt(msgspec.Struct, frozen=True):
     """One try at a call: what kind of failure, which HTTP status (0: none), what was said, how long it took."""

@@ -80,28 +80,32 @@ async def fit(heard: Sequence[Message], room: int, count: Count, rule: Rule, mer
         count: tokens of a text.
         rule: what to do.
         merge: asks the listener to make one text of several, in so many tokens at most (for `summarise` and
-            `tournament`); what it gives that is still too long is shortened.
+            `tournament`); "" if it gives none. The texts may be too long for one prompt; so may be what it gives,
+            and is shortened then.
     """
     if sum(count(message.text) for message in heard) <= room:
         return list(heard)
+    if room <= 0:
+        return []
     if rule == "drop":
         return drop(heard, room, count)
     if rule == "summarise":
         sizes = shares([count(message.text) for message in heard], room)
         heard = [
-            message
-            if count(message.text) <= size
-            else msgspec.structs.replace(message, text=await merge([message], size))
+            message if count(message.text) <= size or not size else await _merged([message], size, merge)
             for message, size in zip(heard, sizes, strict=True)
         ]
-    if rule == "tournament":
+    if rule == "tournament" and not any(message.name for message in heard):  # labelled texts have to stay apart
         heard = await _tournament(list(heard), room, count, merge)
     sizes = shares([count(message.text) for message in heard], room)
-    return [
-        msgspec.structs.replace(message, text=shortened(message.text, size, count))
-        for message, size in zip(heard, sizes, strict=True)
-        if size > 0
-    ]
+    texts = [shortened(message.text, size, count) for message, size in zip(heard, sizes, strict=True)]
+    return [msgspec.structs.replace(message, text=text) for message, text in zip(heard, texts, strict=True) if text]
+
+
+async def _merged(heard: Sequence[Message], size: int, merge: Merge) -> Message:
+    """One message made of several, in the first one's place; their texts one after the other if `merge` gives none."""
+    text = await merge(heard, size) or "\n\n".join(message.text for message in heard)
+    return msgspec.structs.replace(heard[0], text=text)
 
 
 async def _tournament(heard: list[Message], room: int, count: Count, merge: Merge) -> list[Message]:
@@ -112,13 +116,6 @@ async def _tournament(heard: list[Message], room: int, count: Count, merge: Merg
             group = drop(heard, room, count)
             group = heard[: max(2, len(group))]
             heard = heard[len(group) :]
-            size = max(1, room // 2)
-            limits = shares([count(message.text) for message in group], room)
-            shown = [
-                msgspec.structs.replace(message, text=shortened(message.text, limit, count))
-                for message, limit in zip(group, limits, strict=True)
-            ]
-            one = shown[0] if len(shown) == 1 else None
-            merged.append(one or msgspec.structs.replace(group[0], text=await merge(shown, size)))
+            merged.append(group[0] if len(group) == 1 else await _merged(group, max(1, room // 2), merge))
         heard = merged
     return heard

@@ -4,6 +4,9 @@ A `Chat` is a tuple of `Message`s. A message that repeats another agent's words 
 reply they came from in `source`: provenance, left out of equality and of every key. `hear()` is the one
 way to put others' words into a chat.
 
+What is frozen and made of frozen things can be part of no cycle, so the garbage collector is spared it (`gc=False`):
+with a hundred thousand calls under way its passes are what the event loop would wait for.
+
     >>> chat = Chat.of("What is 17 * 23?")
     >>> chat.question
     'What is 17 * 23?'
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Literal
@@ -38,7 +42,7 @@ def _clean(text: str) -> str:
     return text
 
 
-class Part(msgspec.Struct, frozen=True):
+class Part(msgspec.Struct, frozen=True, gc=False):
     """A payload beyond words, as the OpenAI wire has it: `type` and the whole part as canonical JSON."""
 
     type: str
@@ -54,7 +58,7 @@ class Part(msgspec.Struct, frozen=True):
         return cls(str(wire.get("type", "")), json.dumps(wire, sort_keys=True, separators=(",", ":")))
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call that a model wants made; `arguments` is the JSON text it wrote, not yet parsed."""
 
     id: str
@@ -62,7 +66,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     arguments: str
 
 
-class Message(msgspec.Struct, frozen=True, eq=False, omit_defaults=True):
+class Message(msgspec.Struct, frozen=True, eq=False, omit_defaults=True, gc=False):
     """One turn. `text` are its words, `parts` whatever else it carries, `source` the reply they came from.
 
     A heard message (one with a source) that has a `name` is shown under that neutral label and in the order
@@ -83,7 +87,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, omit_defaults=True):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """All that counts for equality and for keys: everything but the provenance."""
+        """All that counts for equality: everything but the provenance."""
         return (self.role, self.text, self.parts, self.name, self.tool_calls, self.tool_call_id)
 
     def __eq__(self, other: object) -> bool:
@@ -91,6 +95,11 @@ class Message(msgspec.Struct, frozen=True, eq=False, omit_defaults=True):
 
     def __hash__(self) -> int:
         return hash(self.content)
+
+
+def _told(messages: tuple[Message, ...]) -> list[Message]:
+    """Messages without their provenance, as keys are made of them."""
+    return [msgspec.structs.replace(message, source="") if message.source else message for message in messages]
 
 
 class Chat(msgspec.Struct, frozen=True, dict=True):
@@ -126,18 +135,18 @@ class Chat(msgspec.Struct, frozen=True, dict=True):
         """The words heard from others, in order; what the listener itself said before is a turn, not heard."""
         return tuple(message for message in self.messages if message.source and message.role == "user")
 
-    @property
+    @cached_property
     def sources(self) -> tuple[str, ...]:
         """The ids of the replies heard, in order, each once."""
-        return tuple(dict.fromkeys(message.source for message in self.messages if message.source))
+        return tuple(dict.fromkeys([message.source for message in self.messages if message.source]))
 
     @cached_property
     def key(self) -> str:
         """A hash of the content, provenance left out."""
-        return digest([message.content for message in self.messages])
+        return digest(_told(self.messages))
 
 
-class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
+class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """How a reply is drawn. `None` leaves a choice to the backend.
 
     Args:
@@ -159,7 +168,7 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True):
     grammar: str = ""
 
 
-class ToolSpec(msgspec.Struct, frozen=True):
+class ToolSpec(msgspec.Struct, frozen=True, gc=False):
     """A tool as a model sees it; `parameters` is its JSON Schema as JSON text."""
 
     name: str
@@ -191,7 +200,7 @@ class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
         return digest(
             [
                 self.model,
-                [message.content for message in self.messages],
+                _told(self.messages),
                 self.prompt,
                 self.sampling,
                 self.tools,
@@ -218,10 +227,10 @@ class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     @property
     def text(self) -> str:
         """Every word of the prompt, for counting."""
-        return self.prompt or "\n".join(message.text for message in self.messages)
+        return self.prompt or "\n".join([message.text for message in self.messages])
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class Usage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What was used. Adds up with `+`.
 
     Args:
@@ -269,15 +278,26 @@ class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
         return Usage(saved_calls=self.calls + self.saved_calls, saved_usd=self.usd + self.saved_usd)
 
 
-class Token(msgspec.Struct, frozen=True, omit_defaults=True):
+IMPOSSIBLE = -9999.0
+"""The log-probability of what can't be: JSON has no infinity, and this is what OpenAI's endpoint says for it."""
+
+
+class Token(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One output token, its natural-log probability, and the likeliest alternatives where asked for."""
 
     text: str
     logprob: float
     top: tuple[tuple[str, float], ...] = ()
 
+    def __post_init__(self) -> None:
+        if not math.isfinite(self.logprob):
+            msgspec.structs.force_setattr(self, "logprob", IMPOSSIBLE)
+        if not all(math.isfinite(logprob) for _, logprob in self.top):
+            top = tuple((text, logprob if math.isfinite(logprob) else IMPOSSIBLE) for text, logprob in self.top)
+            msgspec.structs.force_setattr(self, "top", top)
 
-class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
+
+class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """What a backend or an agent gives.
 
     Args:
@@ -308,6 +328,10 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     stopped: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.text.isascii():
+            msgspec.structs.force_setattr(self, "text", _clean(self.text))
+
     @property
     def state(self) -> State:
         """`ok`, `abstained`, `cut` (ended by a limit) or `empty`."""
@@ -327,7 +351,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.state == "ok"
 
 
-class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
+class Delta(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A piece of a reply as it streams. The last one carries `reply`, the whole of it, checked."""
 
     text: str = ""
@@ -335,9 +359,20 @@ class Delta(msgspec.Struct, frozen=True, omit_defaults=True):
     reply: Reply | None = None
 
 
+_encode = msgspec.json.Encoder().encode
+
+
+def encoded(content: object) -> bytes:
+    """`content` as JSON; text that UTF-8 can't carry is cleaned, as that of messages is."""
+    try:
+        return _encode(content)
+    except UnicodeEncodeError:
+        return _clean(json.dumps(msgspec.to_builtins(content), ensure_ascii=False, separators=(",", ":"))).encode()
+
+
 def digest(content: object) -> str:
     """128 bits of BLAKE2b over the canonical JSON of `content`, as hex."""
-    return hashlib.blake2b(msgspec.json.encode(content), digest_size=16).hexdigest()
+    return hashlib.blake2b(encoded(content), digest_size=16).hexdigest()
 
 
 def abstain(agent: str = "") -> Reply:

@@ -41,9 +41,10 @@ class MemberReply(msgspec.Struct, frozen=True):
 class Tally:
     """What has become of the asks of a run so far, by their place; `outcome()` sums it up."""
 
-    __slots__ = ("abstained", "answered", "missing")
+    __slots__ = ("_replied", "abstained", "answered", "missing")
 
     def __init__(self) -> None:
+        self._replied: set[str] = set()
         self.answered: dict[str, str] = {}
         self.abstained: dict[str, str] = {}
         self.missing: dict[str, Failure] = {}
@@ -57,19 +58,28 @@ class Tally:
             self.missing[path] = Failure(agent, "cut", "the reply ended early, at its length limit")
         elif state == "empty":
             self.missing[path] = Failure(agent, "empty", "the reply had no words")
-        elif leaf:
-            self.answered[path] = agent
+        else:
+            self._replied.add(path)
+            self.missing.pop(path, None)
+            if leaf:
+                self.answered[path] = agent
 
     def failed(self, path: str, failure: Failure) -> None:
         """An ask ended without a reply."""
-        self.missing[path] = failure
+        if path not in self._replied:
+            self.missing[path] = failure
 
     def saw(self, event: Event) -> None:
-        """An ask ended as an event says."""
-        if isinstance(event, AskEnded):
-            self.ended(event.path, event.agent, event.reply, event.leaf)
-        elif isinstance(event, AskFailed):
-            self.failed(event.path, event.failure)
+        """An ask ended as an event says; a hedge (`place~agent`) counts for its place if it gave a usable reply."""
+        if not isinstance(event, AskEnded | AskFailed):
+            return
+        folder, _, step = event.path.rpartition("/")
+        step, hedge, _ = step.partition("~")
+        if isinstance(event, AskFailed):
+            if not hedge:
+                self.failed(event.path, event.failure)
+        elif event.reply.usable or not hedge:
+            self.ended(f"{folder}/{step}", event.agent, event.reply, event.leaf)
 
     def outcome(self, answered: bool, stopped: str) -> Outcome:
         """The sum: each agent once, in the order of their places in the run."""

@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 
 from motet.backend import Backend
 from motet.budget import Budget
-from motet.errors import AgentFailed, BudgetExceeded, MotetError, UsageError
+from motet.errors import AgentFailed, MotetError, UsageError
 from motet.message import Chat, Message, Reply, ToolSpec, Usage
 from motet.outcome import Result
 from motet.record import Record
-from motet.run import Agent, Ask, Run, Shared
+from motet.run import Agent, Run, Shared
 from motet.trace import RunEnded, RunStarted, Trace, Watcher
 
 DEFAULT_USD = 1.0
 """What one question may cost when nobody said: a cap on priced backends; local ones cost nothing."""
+_COMPACT = {ord("-"): None, ord(":"): None, ord("T"): "-"}
 
 
 async def perform(
@@ -60,9 +61,10 @@ async def perform(
     if not any(message.text.strip() or message.parts for message in chat.messages):
         raise UsageError("the question is empty: say what is to be answered")
     trace = Trace(watchers=watchers)
-    shared = Shared(trace, seed=seed, tools=tools, record=record, wrap=wrap)
     purse = (budget or Budget(usd=DEFAULT_USD)) if record is None else Budget()
-    name = run_id or f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    shared = Shared(trace, purse, seed=seed, tools=tools, record=record, wrap=wrap)
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    name = run_id or f"{date[:19].translate(_COMPACT)}-{secrets.token_hex(3)}"
     trace.emit(
         RunStarted(
             path="",
@@ -72,7 +74,7 @@ async def perform(
             seed=seed,
             tools=tuple(tools),
             wanted=wanted or {},
-            date=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            date=date,
             version=__version__,
         )
     )
@@ -80,7 +82,7 @@ async def perform(
     reply: Reply | None = None
     error: MotetError | None = None
     try:
-        reply = await Ask(outermost, agent, chat, 0, f"/{agent.name}", budget=purse, answering=True)
+        reply = await outermost.answer(agent, chat, budget=purse)
         if not reply.usable:
             why = {
                 "abstained": "it has nothing to say to this question: ask another agent",
@@ -94,7 +96,9 @@ async def perform(
         error = MotetError(f"interrupted: {type(crash).__name__}: {crash}".removesuffix(": "))
         raise
     finally:
-        stopped = reply.stopped if reply else error.limit if isinstance(error, BudgetExceeded) else ""
+        # A replay calls nothing, so what was spent, and which limit that reached, is what it was then.
+        then = record.ended if record is not None else None
+        stopped = then.stopped if then else shared.stopped
         kept = reply if reply is not None and reply.usable else None
         outcome = shared.tally.outcome(kept is not None, stopped)
         seconds = outermost.now()
@@ -112,7 +116,6 @@ async def perform(
                 error=str(error) if error else "",
             )
         )
-    if record is not None and record.ended is not None:
-        # Nothing was called: what it cost and how long it took is what it cost and took then.
-        usage, by_agent, seconds = record.ended.usage, record.ended.by_agent, record.ended.at
+    if then is not None:
+        usage, by_agent, seconds = then.usage, then.by_agent, then.at
     return Result(name, agent.name, kept, outcome, usage, by_agent, seconds, stopped, trace, error)

@@ -37,22 +37,30 @@ class Record:
         self.started: RunStarted = first
         self.ended: RunEnded | None = None
         self.calls: dict[str, CallEnded | CallFailed] = {}
+        self._saved: set[tuple[str, str]] = set()
         self._events = trace.events
         self._failures: dict[str, AskFailed] = {}
         for event in trace:
             if isinstance(event, CallEnded | CallFailed):
                 known = self.calls.get(event.key)
-                # a call that was made tells more than the same one shared or served from a cache
-                if known is None or isinstance(known, CallFailed) or known.saved:
+                if known is None or _told(event) > _told(known):
                     self.calls[event.key] = event
+                if isinstance(event, CallEnded) and event.saved:
+                    self._saved.add((event.path, event.key))
             elif isinstance(event, AskFailed) and event.failure.kind in DECIDED_OUTSIDE:
-                self._failures[event.path] = event
+                if event.limit or event.leaf:  # else it is what became of a failure further in, and comes by itself
+                    self._failures[event.path] = event
             elif isinstance(event, RunEnded):
                 self.ended = event
 
     def failure(self, path: str) -> AskFailed | None:
         """The failure at a place that time or money decided, if there was one."""
         return self._failures.get(path)
+
+    def shared(self, path: str, key: str) -> Reply | None:
+        """The reply to a call that a place had for nothing, since another had made it or it was in a cache."""
+        event = self.calls.get(key)
+        return event.reply if isinstance(event, CallEnded) and (path, key) in self._saved else None
 
     def under(self, path: str) -> list[AnyEvent]:
         """What happened at a place and below it, oldest first."""
@@ -62,3 +70,8 @@ class Record:
     def replies(self) -> list[Reply]:
         """Every reply that a backend gave, in the order they came."""
         return [event.reply for event in self.calls.values() if isinstance(event, CallEnded)]
+
+
+def _told(event: CallEnded | CallFailed) -> int:
+    """How much an event tells: a call that was made more than the same one shared, and that more than a failure."""
+    return 0 if isinstance(event, CallFailed) else 1 if event.saved else 2

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -21,6 +22,8 @@ from motet.backend import HOLD, Backend, checked, worst_case
 from motet.budget import Budget
 from motet.errors import (
     DEADLY,
+    RETRYABLE,
+    TAKEN,
     AgentFailed,
     BackendError,
     BudgetExceeded,
@@ -52,6 +55,9 @@ Seat = TypeVar("Seat")
 Part = TypeVar("Part")
 BATCH = 256
 """Tasks started before the loop gets a turn, so that a hundred thousand asks do not block it."""
+LINGER = 0.25
+"""Seconds after a deadline in which agents may still make a reply of what they have; then they are cancelled. Their
+calls end at the deadline itself."""
 
 
 @runtime_checkable
@@ -71,13 +77,14 @@ class Shared:
     """What all runs inside one question have in common."""
 
     __slots__ = (
-        "backends", "clock", "dead", "flights", "noted", "record", "seed", "spent", "started", "tally", "tools",
-        "trace", "wrap",
+        "backends", "cancelled", "clock", "dead", "flights", "leaves", "noted", "purse", "record", "seed", "spent",
+        "started", "stopped", "tally", "task", "tools", "trace", "wrap",
     )  # fmt: skip
 
     def __init__(
         self,
         trace: Trace,
+        purse: Budget,
         *,
         seed: int = 0,
         tools: Sequence[ToolSpec] = (),
@@ -85,14 +92,36 @@ class Shared:
         wrap: Callable[[Backend], Backend] | None = None,
     ) -> None:
         self.trace, self.seed, self.tools, self.record, self.wrap = trace, seed, tuple(tools), record, wrap
+        self.purse, self.stopped = purse, ""
         self.clock = asyncio.get_running_loop().time
         self.started = self.clock()
+        self.task = asyncio.current_task()
+        self.cancelled = self.task.cancelling() if self.task else 0
+        self.leaves: dict[str, Agent] = {}
         self.backends: dict[str, Backend] = {}
         self.flights: dict[str, asyncio.Future[Reply]] = {}
         self.dead: dict[str, Failure] = {}
         self.noted: set[str] = set()
         self.spent: dict[str, Usage] = {}
         self.tally = Tally()
+
+    @property
+    def stopping(self) -> bool:
+        """Whether whoever waits for the run has cancelled it."""
+        return self.task is not None and self.task.cancelling() > self.cancelled
+
+    def knows(self, leaf: Agent) -> None:
+        """Note who calls a backend by its name.
+
+        Raises:
+            UsageError: another agent does so under the same name.
+        """
+        known = self.leaves.setdefault(leaf.name, leaf)
+        if known is not leaf and known != leaf:
+            raise UsageError(
+                f"two different agents are both called {leaf.name!r}, so their failures and costs could not be told "
+                f"apart: give one another name"
+            )
 
 
 class Ask:
@@ -136,9 +165,9 @@ class Ask:
             tally.failed(self.path, Failure(self.agent.name, "stopped", str(error)))
             raise
         except asyncio.CancelledError:
-            tally.failed(self.path, self.run._cancelled(self.agent))
+            tally.failed(self.path, self.run._cancelled(self.agent.name))
             raise
-        tally.ended(self.path, self.agent.name, reply, leaf)
+        tally.ended(self.path, reply.agent, reply, leaf)
         return reply
 
     async def settled(self) -> Reply | AgentFailed | BudgetExceeded:
@@ -150,6 +179,8 @@ class Ask:
 
     async def _hedged(self, other: Agent) -> tuple[Reply, bool]:
         """The first usable reply of two draws, the second started when the first is late or has failed."""
+        run, record = self.run, self.run._shared.record
+        spare = f"{self.path}~{other.name.translate(_UNPATHLIKE)}"
 
         async def settle(agent: Agent, path: str) -> tuple[Reply, bool] | AgentFailed | BudgetExceeded:
             try:
@@ -157,28 +188,27 @@ class Ask:
             except (AgentFailed, BudgetExceeded) as error:
                 return error
 
-        def usable(found: tuple[Reply, bool] | AgentFailed | BudgetExceeded) -> bool:
+        def usable(task: asyncio.Task[tuple[Reply, bool] | AgentFailed | BudgetExceeded]) -> bool:
+            found = task.result() if task.done() else None
             return isinstance(found, tuple) and found[0].usable
 
-        timeless = self.run._shared.record is not None
-        async with asyncio.TaskGroup() as group:
-            first = group.create_task(settle(self.agent, self.path))
-            pending = {first}
-            done, pending = await asyncio.wait(pending, timeout=None if timeless else self.after)
-            found = first.result() if done else None
-            if found is None or not usable(found):
-                self.run.emit(Hedged(path=self.path, at=self.run.now(), agent=self.agent.name, other=other.name))
-                pending.add(group.create_task(settle(other, f"{self.path}~{other.name.translate(_UNPATHLIKE)}")))
-                while pending and (found is None or not usable(found)):
-                    done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                    results = [task.result() for task in done]
-                    found = next((result for result in results if usable(result)), found or results[0])
-                for task in pending:
-                    task.cancel()
-        assert found is not None  # one of the two has ended, or the group would have raised
-        if isinstance(found, tuple):
-            return found
-        raise found
+        async with _group() as group:
+            tasks = [group.create_task(settle(self.agent, self.path))]
+            pending = set(tasks)
+            await asyncio.wait(pending, timeout=None if record else self.after)
+            if record.under(spare) if record else not usable(tasks[0]):
+                run.emit(Hedged(path=self.path, at=run.now(), agent=self.agent.name, other=other.name))
+                tasks.append(group.create_task(settle(other, spare)))
+                pending = set(tasks)
+            while pending and (record or not any(map(usable, tasks))):  # a replay repeats what both did
+                _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            found = next(filter(usable, tasks), tasks[0])  # the first draw's word counts before the second's
+            for task in pending:
+                task.cancel()
+        result = found.result()
+        if isinstance(result, tuple):
+            return result
+        raise result
 
     async def _once(self, agent: Agent, path: str) -> tuple[Reply, bool]:
         """One agent, one draw: the reply, and whether the agent is a leaf."""
@@ -188,14 +218,16 @@ class Ask:
             known = shared.record.failure(path)
             if known is not None:
                 for event in shared.record.under(path):  # what had happened there by then
-                    emit(event)
-                    if event.path != path and "~" not in event.path.rpartition("/")[2]:
+                    if event.path != path or not isinstance(event, Hedged):
+                        emit(event)
+                    if event.path != path:
                         shared.tally.saw(event)
                 spent = BudgetExceeded(run.budget, known.limit, text=known.failure.text)
                 if known.failure.kind == "stopped":
                     raise spent
                 raise AgentFailed(known.failure) from (spent if known.failure.kind == "budget" else None)
         elif agent.name in shared.dead:
+            shared.knows(agent)
             before = shared.dead[agent.name]
             failure = msgspec.structs.replace(before, kind="dead", text=f"not asked again after {before.kind}")
             emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
@@ -203,7 +235,8 @@ class Ask:
             raise AgentFailed(failure)
         own = self.budget
         if own is not None:
-            own.start(within=run.budget)
+            # A replay takes from the record where a purse ended: calls that take no time come in another order.
+            own = (Budget() if shared.record else own).start(within=run.budget)
         child = Run(
             shared,
             agent.name,
@@ -217,43 +250,55 @@ class Ask:
         limit = ""
         cause: MotetError
         try:
-            if own is not None and own.seconds is not None:
-                reply = await child._within(own, agent(self.chat, child))
+            if own is not None and own.deadline is not None:
+                reply = await _within(own, agent(self.chat, child), LINGER)
             else:
                 reply = await agent(self.chat, child)
             reply = child._signed(reply)
+            if child.leaf:
+                shared.knows(agent)
         except BackendError as error:
             cause = error
             failure = Failure(agent.name, error.kind, error.text, error.status, error.attempts)
             if error.kind in DEADLY:
+                shared.knows(agent)
                 shared.dead[agent.name] = failure
         except AgentFailed as error:
             cause = error
             inner = error.failure
             failure = Failure(agent.name, inner.kind, str(inner), inner.status, inner.attempts)
+            if inner.agent == agent.name:
+                failure = inner
         except TooFewReplies as error:
             cause = error
             failure = Failure(agent.name, "too_few", str(error))
         except BudgetExceeded as error:
             cause, limit = error, error.limit
-            if error.budget is not own:
-                emit(
-                    AskFailed(path=path, at=run.now(), failure=Failure(agent.name, "stopped", str(error)), limit=limit)
-                )
-                raise
-            if child.best is not None:
+            if error.budget in shared.purse.chain():
+                shared.stopped = shared.stopped or limit
+            if child.best is None:
+                if error.budget is not own and run.path:  # somebody else's purse; at the outermost ask all are its own
+                    failure = Failure(agent.name, "stopped", str(error))
+                    emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=child.leaf, limit=limit))
+                    raise
+                failure = Failure(agent.name, "budget", str(error))
+            else:
                 reply = msgspec.structs.replace(child._signed(child.best), stopped=limit)
-                emit(AskEnded(path=path, at=run.now(), agent=agent.name, reply=reply, leaf=child.leaf))
-                return reply, child.leaf
-            failure = Failure(agent.name, "budget", str(error))
+                return self._ended(child, reply)
         except asyncio.CancelledError:
-            emit(AskFailed(path=path, at=run.now(), failure=run._cancelled(agent), leaf=child.leaf, limit="seconds"))
+            failure = run._cancelled(agent.name)
+            emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=child.leaf, limit="seconds"))
             raise
         else:
-            emit(AskEnded(path=path, at=run.now(), agent=agent.name, reply=reply, leaf=child.leaf))
-            return reply, child.leaf
+            return self._ended(child, reply)
         emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=child.leaf, limit=limit))
         raise AgentFailed(failure) from cause
+
+    def _ended(self, child: Run, reply: Reply) -> tuple[Reply, bool]:
+        """Tell of a reply; whoever asked nobody for it is a leaf."""
+        leaf = child.leaf or not (child._asked or child._parts)
+        child.emit(AskEnded(path=child.path, at=child.now(), agent=child.agent, reply=reply, leaf=leaf))
+        return reply, leaf
 
 
 class Run:
@@ -273,7 +318,7 @@ class Run:
     """
 
     __slots__ = (
-        "_asked", "_calls", "_drawn", "_parts", "_rng", "_score", "_shared",
+        "_asked", "_calls", "_parts", "_rng", "_score", "_shared",
         "abstained", "acting", "agent", "best", "budget", "draws", "leaf", "missing", "path", "streaming",
     )  # fmt: skip
 
@@ -292,11 +337,10 @@ class Run:
         self.acting, self.streaming = acting, streaming
         self.best: Reply | None = None
         self.leaf = False
-        self.missing: list[Failure] = []
-        self.abstained: list[str] = []
+        self.missing: tuple[Failure, ...] = ()
+        self.abstained: tuple[str, ...] = ()
         self._score = float("-inf")
-        self._asked: dict[str, int] = {}
-        self._drawn: dict[tuple[str, str], int] = {}
+        self._asked: dict[str | tuple[str, str], int] = {}
         self._calls = 0
         self._parts = 0
         self._rng: random.Random | None = None
@@ -340,7 +384,7 @@ class Run:
             TooFewReplies: fewer than `need` usable replies; says who failed and why.
             BudgetExceeded: a purse is spent and fewer than `need` had answered.
         """
-        found = await self._gather(list(enumerate(asks)) if grace else enumerate(asks), need, grace)
+        found = await self._gather(enumerate(asks), need, grace)
         return list(found.values())
 
     async def each(self, asks: Mapping[Seat, Ask], *, need: int = 1, grace: float | None = None) -> dict[Seat, Reply]:
@@ -355,14 +399,11 @@ class Run:
         """
         places = enumerate(works, self._parts)
         tasks: list[asyncio.Task[Part]] = []
-        try:
-            async with asyncio.TaskGroup() as group:
-                for place, work in places:
-                    self._parts = place + 1
-                    part = Run(self._shared, self.agent, f"{self.path}/.{place}", self.draws, self.budget)
-                    tasks.append(group.create_task(_awaited(work(part))))
-        except BaseExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None
+        async with _group() as group:
+            for place, work in places:
+                self._parts = place + 1
+                part = Run(self._shared, self.agent, f"{self.path}/.{place}", self.draws, self.budget)
+                tasks.append(group.create_task(_awaited(work(part))))
         return [task.result() for task in tasks]
 
     def offer(self, reply: Reply, score: float | None = None) -> Reply:
@@ -428,14 +469,30 @@ class Run:
             )
         if shared.wrap is not None:
             backend = shared.wrap(backend)
-        number = ".".join(str(draw) for draw in _stripped((*self.draws, self._calls)))
+        number = _number((*self.draws, self._calls))
         self._calls += 1
         request = msgspec.structs.replace(request, seed=shared.seed, draw=number, deadline=self.budget.deadline)
-        key = request.key
-        while True:
-            flight = shared.flights.get(key)
-            if flight is None:
-                break
+        if shared.record is not None:
+            return await self._again(shared.record, backend, request, heard)
+        work = self._flown(backend, request, heard)
+        return await (work if self.budget.deadline is None else _within(self.budget, work))
+
+    def _alone(self, request: Request) -> Request:
+        """`request` as a draw of this place alone, that no other asks for."""
+        return msgspec.structs.replace(request, draw=f"{request.draw}~{self.path}")
+
+    async def _again(self, record: Record, backend: Backend, request: Request, heard: tuple[str, ...]) -> Reply:
+        """A call of a replay: made or shared as it was then, whoever comes first now."""
+        alone = self._alone(request)
+        if alone.key in record.calls:
+            request = alone
+        known = record.shared(self.path, request.key)
+        return self._known(request, known, heard) if known else await self._complete(backend, request, heard)
+
+    async def _flown(self, backend: Backend, request: Request, heard: tuple[str, ...]) -> Reply:
+        """Make a call, or wait for the same one that is under way."""
+        shared, key = self._shared, request.key
+        while (flight := shared.flights.get(key)) is not None:
             try:
                 reply = await asyncio.shield(flight)
             except asyncio.CancelledError:
@@ -443,8 +500,16 @@ class Run:
                 if not flight.cancelled() or (task is not None and task.cancelling()):
                     raise
                 continue  # whoever made the call was cancelled; it is ours to make now
-            self._stream(reply.text)
-            return self._known(request, reply, heard)
+            except BackendError as error:
+                if (error.kind not in RETRYABLE and error.kind != "dead") or self.agent in shared.dead:
+                    raise
+            else:
+                if reply.state != "cut":
+                    self._stream(reply.text)
+                    return self._known(request, reply, heard)
+            # It was perhaps the purse or the deadline of whoever made the call that ended it early.
+            request = self._alone(request)
+            key = request.key
         flight = shared.flights[key] = asyncio.get_running_loop().create_future()
         try:
             reply = await self._complete(backend, request, heard)
@@ -460,7 +525,7 @@ class Run:
         return reply
 
     async def _complete(self, backend: Backend, request: Request, heard: tuple[str, ...]) -> Reply:
-        key, shared = request.key, self._shared
+        key, shared, card = request.key, self._shared, backend.card
         lookup: Callable[[Request], Reply | None] | None = getattr(backend, "lookup", None)  # it is `Knowing`
         if lookup is not None:
             known = lookup(request)
@@ -468,21 +533,32 @@ class Run:
                 self._stream(known.text)
                 return self._known(request, known, heard)
         cost = worst_case(backend, request)
-        if backend.card.price is None:
+        if card.price is None:
             self.note(f"no price is known for {backend.name}: its calls are counted as 0 USD")
         hold = await self.budget.reserve(cost)
+        if self.agent in shared.dead and shared.record is None:  # it died while this call waited for the purse
+            hold.settle(Usage())
+            raise BackendError("dead", f"not called again after {shared.dead[self.agent].kind}")
         if hold.output < cost.output:
             request = msgspec.structs.replace(request, allowance=hold.output)
-        self.emit(CallStarted(path=self.path, at=self.now(), agent=self.agent, key=key, request=request, heard=heard))
+        emit, began = shared.trace.emit, shared.clock()
+        at = began - shared.started
+        emit(CallStarted(path=self.path, at=at, agent=self.agent, key=key, request=request, heard=heard))
         token = HOLD.set(hold)
-        began = shared.clock()
         try:
             reply = await (self._streamed(backend, request) if self.streaming else backend.complete(request))
-        except BackendError as error:
-            usage = Usage(calls=max(1, len(error.attempts)), seconds=shared.clock() - began)
-            hold.settle(usage)
+        except BaseException as crash:
+            error = crash if isinstance(crash, BackendError) else BackendError(self._cancelled().kind, "cancelled")
+            calls = max(1, len(error.attempts)) if error is crash else hold.cost.calls
+            charged = usage = Usage(calls=calls, seconds=shared.clock() - began)
+            if error is not crash or error.kind in TAKEN:
+                # What upstream made of the prompt is unknown: the purse is charged the worst case, the report says
+                # what was certainly used.
+                usage = msgspec.structs.replace(usage, input=cost.input, usd=cost.usd_input)
+                charged = msgspec.structs.replace(usage, output=hold.output, usd=hold.cost.usd)
+            hold.settle(charged)
             self._spend(usage)
-            self.emit(
+            emit(
                 CallFailed(
                     path=self.path,
                     at=self.now(),
@@ -495,32 +571,23 @@ class Run:
                     usage=usage,
                 )
             )
-            raise
-        except BaseException:
-            # What upstream made of a cancelled call is unknown: the purse is charged the worst case, the report
-            # says what was certainly used.
-            usage = Usage(calls=hold.cost.calls, input=cost.input, usd=cost.usd_input, seconds=shared.clock() - began)
-            hold.settle(msgspec.structs.replace(usage, output=hold.output, usd=hold.cost.usd))
-            self._spend(usage)
-            kind = self._cancelled(self).kind
-            self.emit(
-                CallFailed(
-                    path=self.path, at=self.now(), agent=self.agent, key=key, kind=kind, text="cancelled", usage=usage
-                )
-            )
+            late = self.budget.expired()
+            if error is crash and error.kind == "timeout" and late is not None:
+                raise late.exceeded_seconds() from error  # our time was up, whatever the backend's clock is called
             raise
         finally:
             HOLD.reset(token)
         if reply.usage.saved_calls and not reply.usage.calls:  # another run's call brought it meanwhile
             hold.settle(Usage())
             return self._known(request, reply, heard)
-        reply, trouble = checked(backend, request, reply, shared.clock() - began)
+        ended = shared.clock()
+        reply, trouble = checked(backend, request, reply, ended - began)
         if trouble:
             self.note(f"{backend.name}: {trouble}; our own count is used")
         hold.settle(reply.usage)
         self._spend(reply.usage)
         reply = msgspec.structs.replace(reply, id=key, agent=self.agent, sources=heard)
-        self.emit(CallEnded(path=self.path, at=self.now(), agent=self.agent, key=key, reply=reply))
+        emit(CallEnded(path=self.path, at=ended - shared.started, agent=self.agent, key=key, reply=reply))
         return reply
 
     async def _streamed(self, backend: Backend, request: Request) -> Reply:
@@ -553,100 +620,59 @@ class Run:
         self, agent: Agent, chat: Chat, budget: Budget | None, hedge: Agent | None, after: float, *, answering: bool
     ) -> Ask:
         name = agent.name
-        place = self._asked.get(name, 0)
-        self._asked[name] = place + 1
-        drawn = (name, chat.key)
-        draw = self._drawn.get(drawn, 0)
-        self._drawn[drawn] = draw + 1
         step = name.translate(_UNPATHLIKE)
+        place = self._asked.get(step, 0)
+        self._asked[step] = place + 1
+        drawn = (name, chat.key)
+        draw = self._asked.get(drawn, 0)
+        self._asked[drawn] = draw + 1
         path = f"{self.path}/{step}#{place}" if place else f"{self.path}/{step}"
         return Ask(self, agent, chat, draw, path, budget=budget, hedge=hedge, after=after, answering=answering)
 
     async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:
-        tasks: dict[Seat, asyncio.Task[Reply | AgentFailed | BudgetExceeded]] = {}
-        enough = asyncio.Event()
-        waiting = grace is not None and self._shared.record is None
-        usable = 0
+        tasks: dict[Seat, _Asked] = {}
+        agents: list[str] = []
+        async with _group() as group:
+            for place, (seat, ask) in enumerate(asks):
+                tasks[seat] = group.create_task(ask.settled())
+                agents.append(ask.agent.name)
+                if place % BATCH == BATCH - 1:
+                    await asyncio.sleep(0)
+            if grace is not None and tasks and self._shared.record is None:
+                await _stragglers(tasks.values(), need, grace)
+        return self._quorum(tasks, agents, need)
 
-        def count(task: asyncio.Task[Reply | AgentFailed | BudgetExceeded]) -> None:
-            nonlocal usable
-            if not task.cancelled() and not task.exception():
-                result = task.result()
-                usable += isinstance(result, Reply) and result.usable
-                if usable >= need:
-                    enough.set()
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for place, (seat, ask) in enumerate(asks):
-                    task = tasks[seat] = group.create_task(ask.settled())
-                    if waiting:
-                        task.add_done_callback(count)
-                    if place % BATCH == BATCH - 1:
-                        await asyncio.sleep(0)
-                if waiting and tasks:
-                    await self._stragglers(tasks.values(), enough, grace or 0.0)
-        except BaseExceptionGroup as group_error:
-            raise group_error.exceptions[0] from None
-        return self._quorum(tasks, need)
-
-    @staticmethod
-    async def _stragglers(
-        tasks: Iterable[asyncio.Task[Reply | AgentFailed | BudgetExceeded]], enough: asyncio.Event, grace: float
-    ) -> None:
-        """Once enough have answered, give the others `grace` seconds, then cancel them."""
-        pending = set(tasks)
-        quorum = asyncio.ensure_future(enough.wait())
-        try:
-            while pending and not enough.is_set():
-                done, _ = await asyncio.wait({*pending, quorum}, return_when=asyncio.FIRST_COMPLETED)
-                pending -= done
-        finally:
-            quorum.cancel()
-        if pending:
-            _, pending = await asyncio.wait(pending, timeout=grace)
-            for task in pending:
-                task.cancel()
-
-    def _quorum(
-        self, tasks: Mapping[Seat, asyncio.Task[Reply | AgentFailed | BudgetExceeded]], need: int
-    ) -> dict[Seat, Reply]:
+    def _quorum(self, tasks: Mapping[Seat, _Asked], agents: Sequence[str], need: int) -> dict[Seat, Reply]:
         replies: dict[Seat, Reply] = {}
-        already = len(self.missing), len(self.abstained)
+        missing: list[Failure] = []
+        abstained: list[str] = []
         spent: BudgetExceeded | None = None
-        for seat, task in tasks.items():
+        for agent, (seat, task) in zip(agents, tasks.items(), strict=True):
             if task.cancelled():
+                missing.append(self._cancelled(agent))
                 continue
             result = task.result()
             if isinstance(result, AgentFailed):
-                self.missing.append(result.failure)
+                missing.append(result.failure)
             elif isinstance(result, BudgetExceeded):
                 spent = spent or result
+                missing.append(Failure(agent, "stopped", str(result)))
             elif result.usable:
                 replies[seat] = result
             elif result.state == "abstained":
-                self.abstained.append(result.agent)
+                abstained.append(result.agent)
             else:
                 kind: Kind = "cut" if result.state == "cut" else "empty"
-                self.missing.append(Failure(result.agent, kind, f"the reply was {result.state}"))
+                missing.append(Failure(result.agent, kind, f"the reply was {result.state}"))
+        self.missing += tuple(missing)
+        self.abstained += tuple(abstained)
         if len(replies) < need:
-            raise spent or TooFewReplies(need, len(replies), self.missing[already[0] :], self.abstained[already[1] :])
+            raise spent or TooFewReplies(need, len(replies), missing, abstained)
         return replies
-
-    async def _within(self, budget: Budget, work: Awaitable[Reply]) -> Reply:
-        """`work`, until the clock of `budget` runs out."""
-        try:
-            async with asyncio.timeout_at(budget.deadline):
-                return await work
-        except TimeoutError:
-            late = budget.expired()
-            if late is None:
-                raise
-            raise late.exceeded_seconds() from None
 
     def _signed(self, reply: Reply) -> Reply:
         """A composition's reply under its own name and id, made from what it was made from."""
-        if self.leaf:
+        if self.leaf and reply.agent == self.agent:
             return reply
         sources = reply.sources if reply.agent == "" else (reply.id,)
         return msgspec.structs.replace(
@@ -657,24 +683,71 @@ class Run:
             usage=Usage(),  # the members' own, counted there
         )
 
-    def _cancelled(self, agent: Agent | Run) -> Failure:
-        """Why an ask here that was cancelled was: the time was up, or it was slower than the others."""
-        name = agent.agent if isinstance(agent, Run) else agent.name
-        kind: Kind = "stopped" if self.budget.expired() else "late"
-        return Failure(name, kind, "cancelled before it had answered")
+    def _cancelled(self, agent: str = "") -> Failure:
+        """Why an ask here that was cancelled was: the run has to stop, or it was slower than the others."""
+        kind: Kind = "stopped" if self._shared.stopping or self.budget.expired() else "late"
+        return Failure(agent, kind, "cancelled before it had answered")
 
     def _spend(self, usage: Usage) -> None:
         spent = self._shared.spent
         spent[self.agent] = spent.get(self.agent, Usage()) + usage
 
 
+_Asked = asyncio.Task[Reply | AgentFailed | BudgetExceeded]
+
+
+async def _stragglers(tasks: Collection[_Asked], need: int, grace: float) -> None:
+    """Once enough have answered, give the others `grace` seconds, then cancel them."""
+    enough = asyncio.get_running_loop().create_future()
+    left, usable = len(tasks), 0
+
+    def count(task: _Asked) -> None:
+        nonlocal left, usable
+        left -= 1
+        result = None if task.cancelled() or task.exception() else task.result()
+        usable += isinstance(result, Reply) and result.usable
+        if (usable >= need or not left) and not enough.done():
+            enough.set_result(None)
+
+    for task in tasks:
+        task.add_done_callback(count)
+    await enough
+    _, late = await asyncio.wait(tasks, timeout=grace)
+    for task in late:
+        task.cancel()
+
+
+async def _within(budget: Budget, work: Awaitable[Reply], linger: float = 0.0) -> Reply:
+    """`work`, until the clock of `budget` runs out."""
+    clock = asyncio.timeout_at(None if budget.deadline is None else budget.deadline + linger)
+    try:
+        async with clock:
+            return await work
+    except TimeoutError:
+        late = budget.expired()
+        if late is None or not clock.expired():
+            raise
+        raise late.exceeded_seconds() from None
+
+
+@asynccontextmanager
+async def _group() -> AsyncIterator[asyncio.TaskGroup]:
+    """A task group that raises what one of its tasks raised, as it was raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield group
+    except BaseExceptionGroup as several:
+        first = several.exceptions[0]
+        raise first from first.__cause__
+
+
 async def _awaited(work: Awaitable[Part]) -> Part:
     return await work
 
 
-def _stripped(draws: tuple[int, ...]) -> tuple[int, ...]:
-    """Draws without leading zeros: the first draw inside a first draw is the first draw."""
+def _number(draws: tuple[int, ...]) -> str:
+    """Draws as one word, without leading zeros: the first draw inside a first draw is the first draw."""
     for place, draw in enumerate(draws):
         if draw:
-            return draws[place:]
-    return ()
+            return ".".join(map(str, draws[place:]))
+    return ""

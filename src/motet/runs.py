@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from motet.errors import MotetError, UsageError
+from motet.errors import ConfigError, MotetError, UsageError
 from motet.paths import state_dir
 from motet.trace import Event, RunStarted, Streamed, Trace, line
 
@@ -46,18 +46,19 @@ class Keeper:
                 self._file = self.path.open("w", encoding="utf-8")
             self._file.write(line(event))  # type: ignore[arg-type]  # every stored event is one of AnyEvent
             self._file.flush()
-        except OSError as error:
-            self.trouble = f"the run could not be kept in {self.path}: {error.strerror or error}"
+        except (OSError, ConfigError) as error:
+            why = error.strerror if isinstance(error, OSError) else None
+            self.trouble = f"the run could not be kept in {self.path or 'its folder'}: {why or error}"
 
     def close(self) -> None:
         """Close the file, and let the oldest runs beyond `KEPT` go."""
         if self._file is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, ConfigError):
                 self._file.close()
+                if self.path is not None and self.path.parent == folder():
+                    for old in kept()[KEPT:]:
+                        old.unlink(missing_ok=True)
             self._file = None
-            if self.path is not None and self.path.parent == folder():
-                for old in kept()[KEPT:]:
-                    old.unlink(missing_ok=True)
 
 
 def kept() -> list[Path]:
@@ -74,8 +75,9 @@ def load(run: str) -> Trace:
     """
     path = _find(run)
     try:
-        return Trace.from_jsonl(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        # "surrogateescape": a kill may tear the last line inside a character; elsewhere the line is named
+        return Trace.from_jsonl(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    except OSError as error:
         raise MotetError(f"{path} can't be read as a trace: {error}") from None
     except MotetError as error:
         raise MotetError(f"{path}: {error}") from None

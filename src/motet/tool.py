@@ -18,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,13 +66,21 @@ class Tool:
                 f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors()
             )
             raise ToolError(f"{self.name} was called wrongly: {wrong}") from None
-        values = {name: getattr(checked, name) for name in type(checked).model_fields}
+        values = {field.alias or name: getattr(checked, name) for name, field in type(checked).model_fields.items()}
         if inspect.iscoroutinefunction(self.function):
             result = await self.function(**values)
         else:
             result = await asyncio.to_thread(self.function, **values)
-        text = result if isinstance(result, str) else json.dumps(result, default=str, ensure_ascii=False)
+        if inspect.isawaitable(result):
+            result = await result
+        text = result if isinstance(result, str) else json.dumps(result, default=_plain, ensure_ascii=False)
         return text if len(text) <= RESULT_LIMIT else f"{text[:RESULT_LIMIT]}… ({len(text)} characters, cut)"
+
+
+def _plain(value: object) -> object:
+    from pydantic_core import to_jsonable_python
+
+    return to_jsonable_python(value, fallback=str)
 
 
 def tool(function: Callable[..., object], *, name: str = "", description: str = "") -> Tool:
@@ -85,14 +94,16 @@ def tool(function: Callable[..., object], *, name: str = "", description: str = 
     Raises:
         ToolError: a parameter has no type hint or takes any number of arguments, or a hint is no JSON type.
     """
-    from pydantic import Field, create_model
+    from pydantic import ConfigDict, Field, create_model
     from pydantic.errors import PydanticUserError
 
     label = name or getattr(function, "__name__", "")
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", label):
+        raise ToolError(f"{label or function!r} is no name for a tool: give one of letters, digits, _ and -")
     try:
         signature = inspect.signature(function, eval_str=True)
     except (TypeError, ValueError, NameError) as error:
-        raise ToolError(f"{label or function!r} can't be a tool: {error}") from None
+        raise ToolError(f"{label} can't be a tool: {error}") from None
     fields: dict[str, tuple[object, object]] = {}
     for parameter in signature.parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
@@ -101,10 +112,13 @@ def tool(function: Callable[..., object], *, name: str = "", description: str = 
             raise ToolError(
                 f"{label}: parameter {parameter.name!r} has no type hint: give it one, as {parameter.name}: str"
             )
-        default = Field() if parameter.default is parameter.empty else Field(default=parameter.default)
-        fields[parameter.name] = (parameter.annotation, default)
+        default = ... if parameter.default is parameter.empty else parameter.default
+        # Under a name of ours, since pydantic wants some for itself: "schema", "json", what begins with "_".
+        field = Field(default=default, alias=parameter.name, title=parameter.name)
+        fields[f"field_{len(fields)}"] = (parameter.annotation, field)
     try:
-        arguments = create_model(f"{label}_arguments", **fields)  # type: ignore[call-overload]
+        config = ConfigDict(extra="forbid")
+        arguments = create_model(f"{label}_arguments", __config__=config, **fields)  # type: ignore[call-overload]
         made = Tool(function, label, description or inspect.getdoc(function) or "", arguments)
         made.spec  # noqa: B018  (described once here, so that a bad hint is found now)
     except (PydanticUserError, TypeError) as error:

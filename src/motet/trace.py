@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from motet.errors import Attempt, Failure, Kind, MotetError
-from motet.message import Chat, Reply, Request, ToolSpec, Usage
+from motet.message import Chat, Reply, Request, ToolSpec, Usage, encoded
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type"):
+class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", gc=False):
     """What every event has: its place in the run, and seconds since the run began."""
 
     path: str
@@ -171,7 +171,6 @@ class Streamed(Event, frozen=True, kw_only=True, tag="streamed"):
 
 
 Watcher = Callable[[Event], None]
-_encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 
 
@@ -208,13 +207,13 @@ class Trace:
             MotetError: another line is no event; the message names it.
         """
         trace = cls()
-        lines = text.splitlines()
+        lines = text.split("\n")  # and at nothing else: U+2028 and its like may stand in a reply
         for number, raw in enumerate(lines, 1):
             if raw.strip():
                 try:
                     trace.events.append(_decoder.decode(raw))
                 except (msgspec.DecodeError, UnicodeError) as error:
-                    if number == len(lines) and not text.endswith("\n"):
+                    if number == len(lines):
                         break
                     raise MotetError(f"line {number} of the trace is no event: {error}") from None
         return trace
@@ -222,4 +221,4 @@ class Trace:
 
 def line(event: AnyEvent) -> str:
     """One event as a line of JSON."""
-    return _encoder.encode(event).decode() + "\n"
+    return encoded(event).decode() + "\n"

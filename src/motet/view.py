@@ -38,7 +38,8 @@ def nodes(trace: Trace) -> list[Node]:
             found[event.path] = Node(event.path, event.agent, "thinking", "", 0.0, "", event.heard)
         elif isinstance(event, AskEnded):
             took = event.at - began.get(event.path, event.at)
-            sources = tuple(dict.fromkeys((*found[event.path].sources, *event.reply.sources)))
+            heard = found[event.path].sources if event.path in found else ()
+            sources = tuple(dict.fromkeys((*heard, *event.reply.sources)))
             reply = event.reply
             found[event.path] = Node(event.path, event.agent, reply.state, reply.text, took, reply.id, sources)
         elif isinstance(event, AskFailed):
@@ -91,7 +92,8 @@ def tree(trace: Trace) -> str:
         children.setdefault(parent(node), []).append(node)
 
     def lines(node: Node, indent: str, branch: str, below: str) -> Iterator[str]:
-        yield f"{indent}{branch}{node.agent}  {node.state}  {node.seconds:.2f}s  {shortened(node.text)}".rstrip()
+        said = f"{shortened(node.agent)}  {node.state}  {node.seconds:.2f}s  {shortened(node.text)}"
+        yield f"{indent}{branch}{said}".rstrip()
         inner = children.get(node.path, [])
         for place, child in enumerate(inner):
             last = place == len(inner) - 1
@@ -105,7 +107,7 @@ def mermaid(trace: Trace) -> str:
     asks = nodes(trace)
     ids = {node.path: f"n{place}" for place, node in enumerate(asks)}
     lines = ["flowchart LR"]
-    lines += [f'    {ids[node.path]}["{_mermaid(node.agent)}<br/>{_mermaid(_said(node))}"]' for node in asks]
+    lines += [f'    {ids[node.path]}["{_mermaid(shortened(node.agent))}<br/>{_mermaid(_said(node))}"]' for node in asks]
     lines += [f"    {ids[one.path]} --> {ids[other.path]}" for one, other in edges(trace)]
     return "\n".join(lines) + "\n"
 
@@ -115,7 +117,7 @@ def dot(trace: Trace) -> str:
     asks = nodes(trace)
     ids = {node.path: f"n{place}" for place, node in enumerate(asks)}
     lines = ["digraph motet {", "    rankdir=LR;", "    node [shape=box];"]
-    lines += [f'    {ids[node.path]} [label="{_dot(node.agent)}\\n{_dot(_said(node))}"];' for node in asks]
+    lines += [f'    {ids[node.path]} [label="{_dot(shortened(node.agent))}\\n{_dot(_said(node))}"];' for node in asks]
     lines += [f"    {ids[one.path]} -> {ids[other.path]};" for one, other in edges(trace)]
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -138,8 +140,9 @@ def summary(trace: Trace) -> dict[str, object]:
 
 
 def shortened(text: str, limit: int = SHOWN) -> str:
-    """The beginning of a text on one line."""
-    line = " ".join(text.split())
+    """The beginning of a text on one line, without characters that would move a cursor or change a colour."""
+    line = " ".join(text.split(maxsplit=limit))[: limit + 1]
+    line = "".join(character if character.isprintable() else "\ufffd" for character in line)
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from importlib.resources import files
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from motet.backends.calculator import MAX_ASKED, MAX_CHARS, MAX_DEPTH, MAX_DIGITS, calculate
@@ -155,6 +155,7 @@ ANSWERS = {
     "WHAT IS 17 TIMES 23": "391",
     "What’s 2 + 2?": "4",
     "Solve: 3 + 4": "7",
+    "Let's compute 3 + 4.": "7",
     "What is 17 * 23? Answer with a number only.": "391",
     "What is 17 * 23? Reply with just the number, no words, no explanation.": "391",
     "What is 17 * 23? Think step by step.": "391",
@@ -407,6 +408,8 @@ ABSTENTIONS = [
     "What is 17 * 23? Give the last digit.",
     "What is 17 * 23? Is the result an integer?",
     "What is 17 * 23? Then add 5.",
+    "What is 17 * 23? And?",
+    "What is 17 * 23 and __?",
     "What is 17 * 23?\nA) 391\nB) 401",
     "What is 17 * 23? A: 391 B: 401",
     "Do not answer. What is 17 * 23?",
@@ -458,6 +461,7 @@ def test_the_built_in_suite(frame: str) -> None:
             assert answer is None, task
 
 
+@settings(deadline=None)
 @given(st.sampled_from([question for question in ANSWERS if ":" not in question]), st.data())
 def test_an_unknown_word_anywhere_is_doubt(question: str, data: st.DataObject) -> None:
     """Whatever a word means that the calculator does not know, it does not answer over it."""
@@ -567,6 +571,7 @@ TREES = st.recursive(
 
 
 @pytest.mark.parametrize("name", DRESSES)
+@settings(deadline=None)
 @given(tree=TREES)
 @example(tree=Tree("neg", (Tree("^", (Tree("2"), Tree("2"))),)))
 @example(tree=Tree("/", (Tree("6"), Tree("*", (Tree("2"), Tree("+", (Tree("1"), Tree("2"))))))))
@@ -607,6 +612,7 @@ def _zero_to_the_zero(tree: Tree) -> bool:
     return any(_zero_to_the_zero(part) for part in tree.parts)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-999, 999), min_size=2, max_size=5), st.sampled_from([", ", ",", " and "]))
 def test_lists_of_numbers(numbers: list[int], comma: str) -> None:
     """Sums, products and averages of lists; three digits after a lone comma are doubt or right, never wrong."""
@@ -628,6 +634,7 @@ def test_lists_of_numbers(numbers: list[int], comma: str) -> None:
             assert Fraction(answer) == value
 
 
+@settings(deadline=None)
 @given(st.text())
 @example("\\frac{")
 @example("½ + ²")
@@ -655,6 +662,7 @@ PIECES += [
 PIECES += ["remainder when ", "square root ", "question:", "answer:", "is ", "double ", "third ", "subtracted from "]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 def test_no_arithmetic_raises(text: str) -> None:
     """Texts made of the pieces of questions get a number, or None."""
@@ -674,13 +682,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("head", ["", "Calculate 1+"])
 def test_work_is_bounded(head: str) -> None:
-    """The longest text that is read, of whatever kind, takes well under a second, and a longer one no time."""
+    """The longest text that is read, of whatever kind, takes under two seconds of work, and a longer one no time."""
     for piece in HOSTILE:
         long = head + piece * ((MAX_CHARS - len(head)) // len(piece) - 1) + "1"
-        start = time.perf_counter()
+        start = time.process_time()
         calculate(long)
         calculate(long[: MAX_ASKED - 1])  # short enough to be parsed, not only to be read
-        assert time.perf_counter() - start < 1, repr(head + piece)
+        assert time.process_time() - start < 2, repr(head + piece)
     assert calculate("1 + 1 = " + "?" * MAX_CHARS) is None
 
 

@@ -12,7 +12,7 @@ from motet.backend import HOLD, Backend, Card, Price, checked
 from motet.backends.breaker import Breaker
 from motet.backends.fallback import Fallback
 from motet.backends.limited import Limited
-from motet.backends.openai import Clocks, OpenAI
+from motet.backends.openai import OpenAI
 from motet.backends.presets import PRESETS, openai_backend
 from motet.backends.retried import Retried
 from motet.backends.scripted import Scripted
@@ -21,7 +21,6 @@ from motet.errors import BackendError, ConfigError, Kind
 from motet.message import Delta, Message, Reply, Request, Usage
 
 ASK = Request("m", messages=(Message("user", "What is 2 + 2?"),))
-QUICK = Clocks(first_byte=0.2, idle=0.2, total=0.5)
 
 
 async def whole(backend: Backend) -> Reply:
@@ -36,6 +35,12 @@ async def streamed(backend: Backend) -> Reply:
         last = delta.reply
     assert last is not None
     return last
+
+
+async def listen(backend: Backend, heard: list[Delta]) -> None:
+    """Note each piece of a stream as it comes."""
+    async for delta in backend.stream(ASK):
+        heard.append(delta)
 
 
 both = pytest.mark.parametrize("ask", [whole, streamed])
@@ -53,7 +58,7 @@ async def test_the_next_endpoint_answers(ask: Ask) -> None:
     async with FaultServer() as server:
 
         def at(model: str, url: str = server.base_url) -> Backend:
-            inner = OpenAI(model, base_url=url, key_required=False, clocks=QUICK)
+            inner = OpenAI(model, base_url=url, key_required=False)
             return Retried(inner, attempts=2, base=0.001)
 
         reply = await ask(Fallback((at("gone", "http://127.0.0.1:9/v1"), at("500"), at("good"))))
@@ -99,8 +104,7 @@ async def test_a_stream_that_has_begun_is_not_taken_up_elsewhere() -> None:
         spare = Scripted("other words")
         heard: list[Delta] = []
         with pytest.raises(BackendError) as caught:
-            async for delta in Fallback((first, spare)).stream(ASK):
-                heard.append(delta)
+            await listen(Fallback((first, spare)), heard)
         assert ([delta.text for delta in heard], caught.value.kind, spare.requests) == (["Four"], "cut", [])
 
 
@@ -121,19 +125,24 @@ async def test_another_endpoint_is_another_call(ask: Ask) -> None:
 
 async def test_the_price_is_that_of_who_answered() -> None:
     """A dear spare that was not needed does not make a cheap answer dear; the card promises the worst."""
-    cheap = Scripted(Reply_(1000, 100), card=Card(price=Price(1, 2), context=100))
-    dear = Scripted(Reply_(1000, 100), card=Card(price=Price(10, 20), context=50, tools=True))
+    usage = Usage(1, 12, output=9)
+    cheap = Scripted(lambda _: Reply("4", usage=usage), card=Card(price=Price(1, 2), context=100))
+    dear = Scripted(lambda _: Reply("4", usage=usage), card=Card(price=Price(10, 20), context=50, tools=True))
     fallback = Fallback((cheap, dear))
     assert (fallback.card.price, fallback.card.context, fallback.card.tools) == (Price(10, 20, 10), 50, False)
     reply, _ = checked(fallback, ASK, await fallback.complete(ASK), 0.1)
-    assert reply.usage.usd == pytest.approx(0.0012)
-    reply, _ = checked(fallback, ASK, await Fallback((broken("server"), dear)).complete(ASK), 0.1)
-    assert reply.usage.usd == pytest.approx(0.012)
+    assert reply.usage.usd == pytest.approx(30e-6)
+    spare = Fallback((broken("server"), dear))
+    reply, _ = checked(spare, ASK, await spare.complete(ASK), 0.1)
+    assert reply.usage.usd == pytest.approx(300e-6)
 
 
-def Reply_(input: int, output: int) -> Callable[[Request], Reply]:
-    """A script that answers with these counts."""
-    return lambda request: Reply("x " * output, usage=Usage(1, input, output=output))
+async def test_wrong_usage_is_counted_at_the_price_of_who_answered() -> None:
+    """Our own count replaces a missing one before the price is forgotten; the claim is kept."""
+    cheap = Scripted(lambda _: Reply("four", usage=Usage(1, -3)), card=Card(price=Price(1, 2)))
+    reply = await Fallback((cheap, Scripted("yes", card=Card(price=Price(1000, 1000))))).complete(ASK)
+    assert reply.reported == Usage(1, -3)
+    assert 0 < reply.usage.usd < 50e-6
 
 
 def test_no_backend_makes_no_sense() -> None:

@@ -92,7 +92,7 @@ async def test_waiting_ends_at_the_deadline() -> None:
     with pytest.raises(BackendError, match="one of 1 places") as caught:
         await Limited(Scripted("yes"), limiter).complete(msgspec.structs.replace(ASK, deadline=began + 0.05))
     assert caught.value.kind == "timeout"
-    assert 0.04 < time.monotonic() - began < 0.5
+    assert 0.04 < time.monotonic() - began < 2
     place.release()
     await limiter.place()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,10 +21,10 @@ from motet.backends.retried import Retried
 from motet.backends.scripted import Scripted
 from motet.budget import Budget, Cost
 from motet.errors import BackendError, ConfigError, Kind
-from motet.message import Delta, Message, Reply, Request, Usage
+from motet.message import Delta, Message, Reply, Request
 
 ASK = Request("m", messages=(Message("user", "What is 2 + 2?"),))
-CLOCKS = Clocks(first_byte=0.3, idle=0.3, total=1.0)
+CLOCKS = Clocks(first_byte=0.5, idle=0.5)
 
 
 @dataclass
@@ -50,6 +50,12 @@ async def streamed(backend: Backend, request: Request = ASK) -> Reply:
         last = delta.reply
     assert last is not None
     return last
+
+
+async def listen(backend: Backend, heard: list[Delta]) -> None:
+    """Note each piece of a stream as it comes."""
+    async for delta in backend.stream(ASK):
+        heard.append(delta)
 
 
 both = pytest.mark.parametrize("ask", [whole, streamed])
@@ -140,7 +146,7 @@ async def test_no_wait_past_the_deadline(ask: Ask) -> None:
         with pytest.raises(BackendError, match="would pass the deadline") as caught:
             await ask(Retried(inner), msgspec.structs.replace(ASK, deadline=began + 5))
         assert (caught.value.kind, caught.value.status, server.requests) == ("rate_limit", 429, 1)
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < 4
 
 
 async def test_no_wait_for_a_day() -> None:
@@ -169,8 +175,7 @@ async def test_a_stream_that_has_begun_is_not_begun_again() -> None:
         inner = OpenAI("stall>good", base_url=server.base_url, key_required=False, clocks=CLOCKS)
         heard: list[Delta] = []
         with pytest.raises(BackendError, match="silent") as caught:
-            async for delta in Retried(inner, base=0.01).stream(ASK):
-                heard.append(delta)
+            await listen(Retried(inner, base=0.01), heard)
         assert [delta.text for delta in heard] == ["Four"]
         assert (len(caught.value.attempts), server.requests) == (1, 1)
 
@@ -191,8 +196,10 @@ async def test_closing_the_outer_stream_hangs_up() -> None:
         stream = Retried(OpenAI("drip", base_url=server.base_url, key_required=False)).stream(ASK)
         await anext(stream)
         await stream.aclose()  # type: ignore[attr-defined]
-        await asyncio.sleep(0.1)
-        assert (server.hangups, server.in_flight) == (1, 0)
+        async with asyncio.timeout(3):
+            while server.in_flight:  # noqa: ASYNC110 (what is waited for happens in a socket)
+                await asyncio.sleep(0.005)
+        assert server.hangups == 1
 
 
 async def test_cancelling_ends_the_waiting() -> None:
@@ -414,11 +421,6 @@ async def test_a_cancelled_probe_through_the_loop(ask: Ask) -> None:
     assert breaker.state == "closed"
 
 
-def replies(scripts: Sequence[Scripted]) -> Usage:
-    """The calls that scripted backends got, as usage."""
-    return Usage(calls=sum(len(script.requests) for script in scripts))
-
-
 @given(st.lists(st.sampled_from(["server", "cut", "auth", "rate_limit", "bad_request"]), max_size=6), st.integers(1, 4))
 def test_calls_are_what_was_called(kinds: list[Kind], attempts: int) -> None:
     """However it ends, the calls told are the calls made, and never more than were allowed."""
@@ -428,4 +430,4 @@ def test_calls_are_what_was_called(kinds: list[Kind], attempts: int) -> None:
         told = reply.usage.calls
     except BackendError as error:
         told = len(error.attempts)
-    assert told == replies([inner]).calls <= attempts
+    assert told == len(inner.requests) <= attempts

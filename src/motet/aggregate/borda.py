@@ -19,7 +19,8 @@ from motet.run import Agent, Run
 
 NOTE = (
     "Below are replies of others to this, each with a letter. Rank them from best to worst: the most correct first, "
-    "then the clearest. Give your reasons in a sentence, then end with one line like\nRanking: B, A, C"
+    'then the clearest. Give your reasons in a sentence, then end with one line that begins with "Ranking:" and '
+    "lists the letters, the best first."
 )
 
 
@@ -48,7 +49,7 @@ async def ranked(
     """
     shown = list(replies)
     run.rng.shuffle(shown)
-    labels = [label(place) for place in range(len(shown))]
+    labels = [label(len(chat.heard) + place) for place in range(len(shown))]  # others are in the chat already
     asked = hear(chat, shown, note, labels)
     said = await run.all((run.ask(voter, asked) for voter in voters), need=0)
     ballots = []

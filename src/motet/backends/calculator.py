@@ -156,7 +156,7 @@ _TAIL = re.compile(
 _MAX_TAIL = 40  # longer than any one tail: so each is found without a search through all of the text
 _WRAPPERS = (("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"), ("`", "`"), ('"', '"'), ("'", "'"), ("**", "**"))
 
-_INSTRUCTION_SIGNS = re.compile(r"[a-z ,.'\"()*_`:;!?\\{}-]*")
+_INSTRUCTION_SIGNS = re.compile(r"[a-z ,.'\"()*`:;!\\{}-]*")
 _INSTRUCTIONS = frozenset(
     re.findall(
         r"\S+",
@@ -325,7 +325,7 @@ _NAMES = re.compile(r"24[-/]7|9-5|7[0-9]7-[0-9]+|2x4|4x4")
 _OPERATORS = frozenset("+-−–*×/÷^")
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _DECIMAL = re.compile(r"(?:0|[1-9][0-9]*)?(?:\.[0-9]+)?")
-_SERIES = re.compile(r"(?<![^\s(])[0-9]+([-/])[0-9]+(?:\1[0-9]+)+(?![^\s).,?!=])")
+_SERIES = re.compile(r"(?<![^\s(])[0-9]+([-/])[0-9]+(?:\1[0-9]+)+(?![^\s).,?!=]|[.,][0-9])")
 _NTH_POWER = re.compile(rf"(?:raised )?to the (?:([0-9]+)(?:st|nd|rd|th)|({'|'.join(_PARTS)})) power(?![a-z])")
 _HYPHENED_PART = re.compile(rf"(?<=[a-z])-(?=(?:{_any_of(_PARTS)}))")
 
@@ -806,7 +806,7 @@ class _Parser:
 
     def with_bar(self, part: _Part) -> _Part:
         """A number that was read, over another one that stands close: "3/4", but not "3 / 4"."""
-        if [self.peek(ahead) for ahead in (-1, 0, 1)] != ["NUMBER", "/", "number"]:
+        if [self.peek(ahead) for ahead in (-1, 0, 1)] != ["NUMBER", "/", "NUMBER"]:
             return part
         if not (self.touches() and self.touches(1)):
             return part

@@ -19,7 +19,7 @@ from functools import cached_property
 
 import msgspec
 
-from motet.backend import HOLD, Backend, Card, Price
+from motet.backend import HOLD, Backend, Card, Price, checked
 from motet.backends.wrapper import closing
 from motet.errors import DEADLY, RETRYABLE, Attempt, BackendError, ConfigError
 from motet.message import Delta, Reply, Request
@@ -43,6 +43,7 @@ class Fallback:
     def __post_init__(self) -> None:
         if not self.backends:
             raise ConfigError("a fallback needs at least one model", key="fallback")
+        object.__setattr__(self, "backends", tuple(self.backends))
         if not self.name:
             object.__setattr__(self, "name", self.backends[0].name)
 
@@ -139,12 +140,9 @@ class _Falls:
             yield backend
 
     def landed(self, backend: Backend, reply: Reply) -> Reply:
-        """`reply`, with every call that it took, at the price of who gave it."""
-        usage = reply.usage
-        price = backend.card.price
-        if price is not None and not usage.usd > 0 and min(usage.input, usage.cached, usage.output) >= 0:
-            usage = msgspec.structs.replace(usage, usd=price.usd(usage))
-        usage = msgspec.structs.replace(usage, calls=self._calls + max(1, usage.calls))
+        """`reply`, with every call that it took, its usage checked and priced as that of who gave it."""
+        reply, _ = checked(backend, self._request, reply, time.monotonic() - self._began)
+        usage = msgspec.structs.replace(reply.usage, calls=self._calls + reply.usage.calls)
         return msgspec.structs.replace(reply, usage=usage, model=reply.model or backend.name)
 
     def failed(self, backend: Backend, error: BackendError, *, final: bool = False) -> None:

@@ -3,8 +3,9 @@
     backend = Llama("smollm2-135m")             # of the embedded pool
     backend = Llama("~/models/mine.gguf")       # one's own file
 
-A model is loaded when it is first called, once a process, whatever agents and event loops share it; requests are batched
-up to `parallel` at once, further ones wait in the order they came; a model that nobody asks for `idle_seconds` is unloaded. Prompt prefixes that a slot still holds are reused, and counted in `usage.cached`.
+A model is loaded when it is first called, once a process, whatever agents and event loops share it. Requests are
+batched, up to `parallel` at once; further ones wait in the order they came. A model that nobody asks for `idle_seconds`
+is unloaded. Prompt prefixes that a slot still holds are reused, and counted in `usage.cached`.
 
 Seeds are honoured, and the same request gives the same reply on the same machine as long as it is worked on alone. In a
 batch the sums of a layer are taken in another order, so a token whose rival was as likely to the last bits may change.

@@ -111,13 +111,17 @@ class OpenAI:
     local: bool = False
     clocks: Clocks = CLOCKS
     max_bytes: int = 8 * 1024 * 1024
-    extra: Mapping[str, object] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extra: Mapping[str, object] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     name: str = ""
 
     def __post_init__(self) -> None:
-        url = urlsplit(self.base_url)
-        if url.scheme not in ("http", "https") or not url.hostname:
+        try:
+            url = urlsplit(self.base_url)
+            sound = url.scheme in ("http", "https") and url.hostname and url.port != 0
+        except ValueError:  # a port that is no number, brackets that do not close
+            sound = False
+        if not sound:
             raise ConfigError("an endpoint begins with http:// or https:// and a host", key="base_url")
         if url.username or url.password:
             raise ConfigError("an endpoint's URL holds no password: use api_key or its variable", key="base_url")

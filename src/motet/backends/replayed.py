@@ -36,11 +36,6 @@ class Replayed:
         """The model's card."""
         return self.backend.card
 
-    def lookup(self, request: Request) -> Reply | None:
-        """The recorded reply, where it was had for nothing then too."""
-        event = self.record.calls.get(request.key)
-        return event.reply if event is not None and not isinstance(event, CallFailed) and event.saved else None
-
     async def complete(self, request: Request) -> Reply:
         """The recorded reply, with its usage as the backend reported it then."""
         event = self.record.calls.get(request.key)

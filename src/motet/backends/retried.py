@@ -52,8 +52,8 @@ class Retried(Wrapper):
     base: float = 0.5
     cap: float = 8.0
     patience: float = 120.0
-    breaker: Breaker | None = field(default_factory=Breaker)
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False)
+    breaker: Breaker | None = field(default_factory=Breaker, compare=False)
+    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.attempts < 1:

@@ -16,7 +16,6 @@ Endpoints that call themselves compatible differ in the fields they know; those 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -440,9 +439,9 @@ def _top(wire: object) -> tuple[tuple[str, float], ...]:
 
 def _number(value: object) -> float | None:
     """A finite number, or None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MOST <= value <= MOST:
         return None
-    return float(value) if abs(value) < math.inf else None
+    return float(value)
 
 
 def _logprob(value: object) -> float:

@@ -50,10 +50,10 @@ class Cascade:
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         best: Reply | None = None
-        for agent in self.agents:
+        for place, agent in enumerate(self.agents, 1):
             for reply in await run.all([run.ask(agent, chat)], need=0):  # none, if it failed or abstained
                 best = run.offer(reply)
-                if agent is self.agents[-1] or await self.score(chat, reply, run) >= self.accept:
+                if place == len(self.agents) or await self.score(chat, reply, run) >= self.accept:
                     return reply
         if best is None:
             raise TooFewReplies(1, 0, run.missing, run.abstained)

@@ -60,7 +60,7 @@ class Council:
             run.note("no ballot of the council could be read; the chair sees the replies in the members' order")
             order = list(replies)
         run.offer(order[0])
-        asked = hear(chat, order, self.note, [label(place) for place in range(len(order))])
+        asked = hear(chat, order, self.note, [label(len(chat.heard) + place) for place in range(len(order))])
         given = await run.all([run.answer(self.chair or self.members[0], asked)], need=0)
         if given:
             return given[0]

@@ -5,7 +5,8 @@ Wang, Wang, Athiwaratkun, Zhang and Zou, "Mixture-of-Agents Enhances Large Langu
 aggregator; here `layers` counts the layers of proposers, so their default is `layers=2`.
 
 Differences: members' texts stand fenced and shuffled in the user's turn, not numbered in the system message, and
-the wording is motet's own. A proposer that fails in one layer is missing from that layer only if it is not dead.
+the wording is motet's own. A proposer that fails in one layer is missing from that layer only if it is not dead. If a
+later layer has no usable reply at all, the one before it stands.
 
 Shape: proposers × layers calls and the aggregator's, layers + 1 in series.
 """
@@ -58,6 +59,6 @@ class MixtureOfAgents:
         for _ in range(1, self.layers):
             run.offer(replies[0])
             heard = hear(chat, replies, self.note)
-            replies = await run.all(run.ask(agent, heard) for agent in self.proposers)
+            replies = await run.all((run.ask(agent, heard) for agent in self.proposers), need=0) or replies
         run.offer(replies[0])
         return await self.aggregate(chat, replies, run)

@@ -13,8 +13,8 @@ from motet.message import Chat, Reply, hear
 from motet.run import Agent, Run
 
 NOTE = (
-    "Below is a reply to this, labelled A. Grade how correct and helpful it is, from 0 (wrong or useless) to {scale} "
-    "(entirely right). Give your reason in a sentence, then end with one line like\nGrade: 7"
+    "Below is a reply to this. Grade how correct and helpful it is, from 0 (wrong or useless) to {scale} (entirely "
+    'right). Give your reason in a sentence, then end with one line that begins with "Grade:" and has the number.'
 )
 
 
@@ -35,10 +35,10 @@ class Judge:
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
         if not reply.usable:
             return 0.0
-        asked = hear(chat, [reply], self.note.format(scale=self.scale), ["A"])
+        asked = hear(chat, [reply], self.note.replace("{scale}", str(self.scale)))
         said = await run.all([run.ask(self.agent, asked)], need=0)
         grade = read_grade(said[0].text, self.scale) if said else None
         if grade is None:
-            run.note(f"a grade of {self.agent.name} could not be read and counts as 0")
+            run.note(f"{self.agent.name} gave no grade that could be read; that counts as 0")
             return 0.0
         return grade / self.scale

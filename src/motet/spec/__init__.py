@@ -9,8 +9,9 @@ same kind of document, and `build` makes an equal one of it.
     True
 """
 
-from motet.spec.config import Config, build, from_document, load
+from motet.spec.config import Config
 from motet.spec.describe import describe
+from motet.spec.load import build, from_document, load
 from motet.spec.schema import json_schema
 
 __all__ = ["Config", "build", "describe", "from_document", "json_schema", "load"]

@@ -62,7 +62,7 @@ class _Writer:
             return agent.name
         if isinstance(agent, ModelAgent):
             self.model(agent.backend)
-            entry = AgentEntry.of(agent, [self._tool(each) for each in agent.tools])
+            entry = AgentEntry.of(agent, tuple(self._tool(each) for each in agent.tools))
             self.sections["agents"][agent.name] = self.record(entry)
         else:
             self.sections["mixtures"][agent.name] = {}  # taken, so that its members stand after it

@@ -42,80 +42,88 @@ class Entry:
 
 
 class Entries:
-    """The entries of a document, by kind and name, its own first and then the built-in ones that it leaves.
+    """The entries of a document, by kind and name: its own first, then those beneath that it leaves.
 
     Args:
         source: the document.
-        builtin: the one beneath it.
         problems: told what is wrong.
+        beneath: entries of another document, which count for the names that this one does not define.
     """
 
-    def __init__(self, source: Source, builtin: Source | None, problems: Problems) -> None:
-        self.by_kind: dict[str, dict[str, Entry]] = {kind: {} for kind in KINDS}
-        self._problems = problems
+    def __init__(self, source: Source, problems: Problems, beneath: Entries | None = None) -> None:
+        self._source, self._problems = source, problems
         for key in source.document:
             if key not in SECTIONS:
                 problems.tell((key,), f"unknown section{suggestion(key, SECTIONS)}")
-        own = self._tables(source)
-        beneath = self._tables(builtin) if builtin is not None else {kind: {} for kind in KINDS}
-        for name in own["agents"].keys() & own["mixtures"].keys():
+        tables = {kind: self._tables(kind) for kind in KINDS}
+        for name in tables["agents"].keys() & tables["mixtures"].keys():
             other = source.where(("agents", name))
             problems.tell(("mixtures", name), f"an agent has this name already{f' ({other})' if other else ''}")
-        taken = {name for kind in KINDS for name in own[kind]}
+        taken = {name for kind in KINDS for name in tables[kind]}
+        self.by_kind: dict[str, dict[str, Entry]] = {}
         for kind in KINDS:
-            raw = {name: (source, table, beneath[kind].get(name)) for name, table in own[kind].items()}
-            for name, table in beneath[kind].items():
-                if builtin is not None and name not in (own[kind] if kind == "models" else taken):
-                    raw[name] = (builtin, table, None)
-            for name in raw:
-                self._resolve(kind, name, raw, ())
+            below = beneath.by_kind[kind] if beneath else {}
+            found: dict[str, Entry] = {}
+            for name in tables[kind]:
+                self._resolve(kind, name, tables[kind], below, found, ())
+            hidden = found if kind == "models" else taken
+            self.by_kind[kind] = found | {name: entry for name, entry in below.items() if name not in hidden}
 
-    def _tables(self, source: Source) -> dict[str, dict[str, Table]]:
-        """The tables of each kind as they stand, short lines written out."""
-        found: dict[str, dict[str, Table]] = {kind: {} for kind in KINDS}
-        for kind in KINDS:
-            section = source.document.get(kind, {})
-            if not isinstance(section, dict):
-                self._problems.tell((kind,), "should be a table of tables")
-                continue
-            for name, table in section.items():
-                try:
-                    if kind == "models" and isinstance(table, str):
-                        table = expanded(table)
-                    if not isinstance(table, dict) or not name:
-                        raise ValueError("should be a table" if name else "needs a name")
-                except ValueError as error:
-                    self._problems.tell((kind, name), str(error))
-                else:
-                    found[kind][name] = table
+    def _tables(self, kind: str) -> dict[str, Table]:
+        """The tables of one kind as they stand, short lines written out."""
+        found: dict[str, Table] = {}
+        section = self._source.document.get(kind)
+        if section is None:  # not there, or a YAML key with nothing under it
+            return found
+        if not isinstance(section, dict):
+            self._problems.tell((kind,), "should be a table of tables")
+            return found
+        for name, table in section.items():
+            try:
+                if kind == "models" and isinstance(table, str):
+                    table = expanded(table)
+                if not isinstance(table, dict) or not name:
+                    raise ValueError("should be a table" if name else "needs a name")
+            except ValueError as error:
+                self._problems.tell((kind, name), str(error))
+            else:
+                found[name] = table
         return found
 
     def _resolve(
-        self, kind: str, name: str, raw: Mapping[str, tuple[Source, Table, Table | None]], inside: tuple[str, ...]
+        self,
+        kind: str,
+        name: str,
+        tables: Mapping[str, Table],
+        below: Mapping[str, Entry],
+        found: dict[str, Entry],
+        inside: tuple[str, ...],
     ) -> None:
-        """Make an entry of a table, and of those it extends first. One that extends its own name means the built-in
-        one that it replaces.
+        """Make an entry of a table, and of those it extends first.
+
+        What it extends is one of the same document, else one beneath; its own name always means the one beneath.
         """
-        found = self.by_kind[kind]
         if name in found:
             return
-        source, table, replaced = raw[name]
-        origins: tuple[tuple[Source, KeyPath], ...] = ((source, (kind, name)),)
+        table = tables[name]
+        origins: tuple[tuple[Source, KeyPath], ...] = ((self._source, (kind, name)),)
         base = table.get(EXTENDS)
+        extended: Entry | None = None
         wrong = ""
-        if base == name and replaced is not None:
-            table = merged(replaced, table)
-        elif isinstance(base, str) and base in raw and base not in (*inside, name):
-            self._resolve(kind, base, raw, (*inside, name))
-            if base in found:
-                table, origins = merged(found[base].table, table), (*origins, *found[base].origins)
-        elif isinstance(base, str) and base in raw:
+        if not isinstance(base, str):
+            wrong = f"should be the name of another {kind[:-1]}" if base is not None else ""
+        elif base in tables and base not in (*inside, name):
+            self._resolve(kind, base, tables, below, found, (*inside, name))
+            extended = found[base]
+        elif base in below and (base == name or base not in tables):
+            extended = below[base]
+        elif base in tables:
             way = (*inside, name, base)
             wrong = f"nothing can extend itself: {' → '.join(way[way.index(base) :])}"
-        elif isinstance(base, str):
-            wrong = f"there is no {kind[:-1]} {base!r}{suggestion(base, raw)}"
-        elif base is not None:
-            wrong = f"should be the name of another {kind[:-1]}"
+        else:
+            wrong = f"there is no {kind[:-1]} {base!r}{suggestion(base, [*tables, *below])}"
         if wrong:
-            self._problems.tell((kind, name, EXTENDS), wrong, source.where((kind, name, EXTENDS)))
+            self._problems.tell((kind, name, EXTENDS), wrong)
+        if extended is not None:
+            table, origins = merged(extended.table, table), (*origins, *extended.origins)
         found[name] = Entry({key: value for key, value in table.items() if key != EXTENDS}, origins)

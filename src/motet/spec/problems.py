@@ -33,7 +33,12 @@ class Problems:
             ConfigError: something was; `where` and `key` are those of the first.
         """
         if self._found:
-            (where, key, text), *others = self._found
+            (where, key, text), *others = sorted(self._found, key=_place)
             self._found = []
             lines = [": ".join(part for part in other if part) for other in others]
             raise ConfigError("\n".join([text, *lines]), where=where, key=key)
+
+
+def _place(problem: tuple[str, str, str]) -> tuple[str, int]:
+    file, _, line = problem[0].rpartition(":")
+    return file, int(line) if line.isdigit() else 0

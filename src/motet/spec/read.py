@@ -51,13 +51,17 @@ class Wrong(Exception):
 
 
 class Names(Protocol):
-    """The agents and models that a document may name."""
+    """The names that a document may use: of agents, mixtures and models; and of models alone."""
 
     @property
     def names(self) -> Sequence[str]: ...
 
     @property
     def models(self) -> Sequence[str]: ...
+
+
+class Maker(Protocol):
+    """Makes what a name stands for."""
 
     def agent(self, name: str, /) -> Agent: ...
 
@@ -72,7 +76,7 @@ class Reader:
         names: what there is.
         tell: told what is wrong with which key.
         folder: where one's own modules may lie.
-        build: whether agents and models are built; else they are only looked up, and nothing is made of them.
+        maker: makes agents and models; without it they are only looked up, and nothing is made of them.
 
     Attributes:
         agents: the agents that were named, by where.
@@ -82,7 +86,7 @@ class Reader:
     names: Names
     tell: Callable[[KeyPath, str], None]
     folder: Path | None = None
-    build: bool = False
+    maker: Maker | None = None
     agents: dict[KeyPath, str] = field(default_factory=dict)
     models: dict[KeyPath, str] = field(default_factory=dict)
 
@@ -120,7 +124,7 @@ class Reader:
         if (hint is Reference or is_function(hint)) and isinstance(value, str):
             if not REFERENCE.fullmatch(value):
                 raise self._wrong(path, "should be package.module:name")
-            return value if hint is Reference or not self.build else self.imported(value, path)
+            return value if hint is Reference or not self.maker else self.imported(value, path)
         return float(value) if hint is float and isinstance(value, int) else value
 
     def record(
@@ -160,7 +164,7 @@ class Reader:
         )
         if unknown or missing:
             raise Wrong
-        if not self.build and is_alive(cls):
+        if not self.maker and is_alive(cls):
             return None
         try:
             made: object = cls(**given, **values)
@@ -197,10 +201,10 @@ class Reader:
         """An agent or a backend by its name, or a variant of another seam by its word or table."""
         if seam is Agent and isinstance(value, str):
             self._known(value, self.names.names, self.agents, "agent, mixture or model", path)
-            return self.names.agent(value) if self.build else None
+            return self.maker.agent(value) if self.maker else None
         if seam is Backend and isinstance(value, str):
             self._known(value, self.names.models, self.models, "model", path)
-            return self.names.model(value) if self.build else None
+            return self.maker.model(value) if self.maker else None
         table: Mapping[str, object] = {KIND: value} if isinstance(value, str) else value
         word = table.get(KIND)
         if not isinstance(word, str):
@@ -298,7 +302,7 @@ def fits(hint: object, value: object) -> bool:
         return isinstance(value, str)
     if is_sequence(hint):
         return isinstance(value, list)
-    if is_mapping(hint) or is_record(hint):
+    if is_record(hint) or (is_mapping(hint) and typing.get_args(hint)[0] is str):
         return isinstance(value, dict)
     if is_protocol(hint):
         return isinstance(value, str | dict)

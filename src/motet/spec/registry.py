@@ -8,7 +8,6 @@ name in lower case. The home of agents is `motet.compose`. So a new file is foun
     >>> sorted(variants(Aggregator))
     ['best', 'borda', 'plurality', 'synthesize']
     >>> from motet.run import Agent
-from motet.spec.fields import fields_of, is_record
     >>> variants(Agent)["self_moa"]
     <class 'motet.compose.self_moa.SelfMoA'>
 """
@@ -133,13 +132,10 @@ def _keeping(seam: type, module: ModuleType) -> Iterator[type]:
 
 def _keeps(cls: type, seam: type) -> bool:
     known = {*dir(cls), *(field.name for field in fields_of(cls))}
-    for name, member in vars(seam).items():
-        if name == "__call__":
-            if _parameters(getattr(cls, name, None)) != _parameters(member):
-                return False
-        elif not name.startswith("_") and name not in known:
-            return False
-    return True
+    wanted = {name for name in (*vars(seam), *inspect.get_annotations(seam)) if not name.startswith("_")}
+    call = "__call__"
+    same_call = call not in vars(seam) or _parameters(getattr(cls, call)) == _parameters(vars(seam)[call])
+    return same_call and wanted <= known
 
 
 def _parameters(function: object) -> list[str]:

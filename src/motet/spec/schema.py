@@ -15,7 +15,7 @@ from msgspec import Meta
 from motet.backend import Backend
 from motet.backends.presets import PRESETS
 from motet.run import Agent
-from motet.spec.config import COMPOSITION
+from motet.spec.checked import COMPOSITION
 from motet.spec.entries import EXTENDS
 from motet.spec.entry import AgentEntry, BudgetEntry, ModelName, Reference
 from motet.spec.fields import (

@@ -11,7 +11,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from motet.errors import ConfigError
@@ -99,6 +99,11 @@ def read(path: Path) -> Source:
     except RecursionError:
         raise ConfigError("tables or arrays are nested too deep", where=name) from None
     return source
+
+
+def builtin() -> Source:
+    """The configuration that there is without any file."""
+    return replace(read(DEFAULT), name="built-in", folder=None)
 
 
 def shown(path: Path) -> str:
