@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 
 from motet import perform
+from motet.answer import right as is_right
 from motet.bench.suite import Suite, load_suite
 from motet.measure.mcnemar import mcnemar
 from motet.measure.wilson import wilson
-from motet.normalise import matches
 from motet.spec import load
 
 
@@ -35,7 +35,7 @@ async def measure(name: str, suite: Suite, seed: int, config_path: str | None) -
     for place, task in enumerate(suite.tasks):
         result = await perform(agent, task.input, seed=seed)
         text = result.reply.text if result.reply else None
-        right.append(text is not None and matches(text, task.target))
+        right.append(text is not None and is_right(text, task.target, task.input))
         rows.append(
             {
                 "id": task.id,

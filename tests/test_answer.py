@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motet.answer import answer
+from motet.answer import answer, right
 from motet.normalise import extract, normalise
 
 
@@ -26,6 +26,13 @@ from motet.normalise import extract, normalise
         ("How many minutes are in an hour?", "There are 60 minutes in an hour.", "60"),
         ("How much is 3.5 times 2?", "3.5 times 2 is 7", "7"),
         ("Which war ended in 1945?", "The Second World War ended in 1945.", "Second World"),
+        (
+            "Which planet is the largest?",
+            "The largest planet is Jupiter, which is twice as heavy as all others.",
+            "Jupiter",
+        ),
+        ("What do most people speak in Brazil?", "Most people speak Portuguese, with about 90 % of them", "Portuguese"),
+        ('What is the opposite of "north"?', 'The opposite of "north" is "south."', "south"),
         ("Where is the Eiffel Tower?", "The Eiffel Tower is in Paris", "Paris"),
     ],
 )
@@ -40,7 +47,8 @@ def test_found_in_a_plain_sentence(question: str, reply: str, expected: str) -> 
         ("What is the capital of Spain?", "It is not Madrid."),
         ("What is the capital of Spain?", "The capital isn't Madrid"),
         ("What is the capital of Spain?", "Some say Madrid, others Barcelona, and I can't decide."),
-        ("Who wrote Hamlet?", "Hamlet, a play about a Danish prince, was written by William Shakespeare."),
+        ("Who wrote Hamlet?", "Hamlet, by some accounts, was written by Francis Bacon."),
+        ("Who painted the Mona Lisa?", "It is said to be by Leonardo da Vinci, but others painted it too."),
         ("Is Paris the capital of France?", "Paris is the capital of France."),
         ("Why is the sky blue?", "Because air scatters short waves of light much more than long ones do."),
     ],
@@ -64,3 +72,13 @@ def test_never_raises_and_never_invents(reply: str, question: str) -> None:
 def test_a_huge_reply_takes_no_time() -> None:
     """A megabyte is looked at no longer than `extract` looks."""
     assert answer("word " * 200_000, "What?")
+
+
+def test_right_with_the_question_in_view() -> None:
+    """A sentence that says the accepted answer counts; one that names it among others or denies it does not."""
+    question = "Which ocean lies between Africa and Australia?"
+    accepted = ["Indian Ocean", "Indian"]
+    assert right("The ocean between Africa and Australia is the Indian Ocean.", accepted, question)
+    assert not right("It is the Pacific Ocean.", accepted, question)
+    assert not right("It is not the Indian Ocean.", accepted, question)
+    assert not right("It is the Indian or the Pacific Ocean.", accepted, question)

@@ -17,7 +17,7 @@ from motet.backend import Backend, prompt_tokens
 from motet.errors import AgentFailed, BackendError, Failure, ToolError
 from motet.fit import Rule, fit, shares, shortened
 from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, ToolSpec, hear
-from motet.prompt import Example, chat_prompt, completion_prompt, disarmed
+from motet.prompt import Example, chat_prompt, completion_prompt, unfenced, disarmed
 from motet.run import Run
 from motet.tool import Tool
 from motet.trace import Fitted, ToolCalled
@@ -37,6 +37,7 @@ class ModelAgent:
         backend: the model.
         name: what the agent is called in traces and tables; never shown to other agents.
         system: words before everything else.
+        instruction: words after the question, in the user's turn; a small model heeds them more than system words.
         examples: questions with their answers, shown first.
         style: `chat` for turns, `completion` for a few-shot prompt.
         sampling: temperature, length, stop strings and so on.
@@ -52,6 +53,7 @@ class ModelAgent:
     backend: Backend
     name: str
     system: str = ""
+    instruction: str = ""
     examples: Sequence[Example] = ()
     style: Literal["chat", "completion"] = "chat"
     sampling: Sampling = Sampling()
@@ -71,17 +73,25 @@ class ModelAgent:
             sent = msgspec.structs.replace(request, tools=tools) if tools else request
             reply = await run.call(self.backend, sent, heard=chat.sources)
             if not reply.tool_calls or any(spec.name == call.name for call in reply.tool_calls for spec in run.tools):
-                return reply
+                return self._tidied(reply, chat)
             results = [await self._use(own, call, run) for call in reply.tool_calls]
             said = Message("assistant", reply.text, tool_calls=reply.tool_calls)
             request = msgspec.structs.replace(request, messages=(*request.messages, said, *results))
         raise AgentFailed(Failure(self.name, "steps", f"still calling tools after {self.max_steps} steps"))
+
+    def _tidied(self, reply: Reply, chat: Chat) -> Reply:
+        """`reply` without what its prompt's form left on it: the space after "A:", fences copied from what it heard."""
+        text = unfenced(reply.text) if chat.sources else reply.text
+        text = text.strip() if self.style == "completion" else text
+        return reply if text == reply.text else msgspec.structs.replace(reply, text=text)
 
     def _request(self, chat: Chat, run: Run) -> Request:
         rng = run.rng if chat.sources else _UNUSED
         if self.style == "completion":
             prompt = completion_prompt(chat, rng, system=self.system, examples=self.examples)
             return Request(self.backend.name, prompt=prompt, sampling=self.sampling)
+        if self.instruction:
+            chat = _after_question(chat, Message("note", self.instruction))
         messages = chat_prompt(chat, rng, system=self.system, examples=self.examples)
         return Request(self.backend.name, messages=messages, sampling=self.sampling)
 
@@ -179,3 +189,10 @@ class ModelAgent:
 
 def _is_heard(message: Message) -> bool:
     return bool(message.source) and message.role == "user"
+
+
+def _after_question(chat: Chat, note: Message) -> Chat:
+    """`chat` with a note right after the last thing the user said."""
+    said = [place for place, message in enumerate(chat.messages) if message.role == "user" and not message.source]
+    place = said[-1] + 1 if said else len(chat.messages)
+    return Chat((*chat.messages[:place], note, *chat.messages[place:]))

@@ -15,13 +15,16 @@ The rule is motet's own.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from motet.normalise import extract
+from motet.normalise import extract, matches
 
 LONGEST = 5
 """Words of an answer at most; "the Universal Declaration of Human Rights" has five that count."""
 
 _WORD = re.compile(r"[^\W_]+(?:[.,'’/:-][^\W_]+)*%?")
+_ASIDE = re.compile(r"(?i),\s+(?=(?:which|who|where|with|and it|and he|and she|as|a|an|the)\s)")
+"""Where a sentence has said its thing and begins to tell more about it: "Jupiter, which is larger than …"."""
 _HOLDING = frozenset(
     """a an the is are was were be been being am it its this that these those there he she they his her their
     of in on at to by for from with as and or has have had do does did will would can could
@@ -45,6 +48,7 @@ def answer(text: str, question: str = "") -> str:
     if not question or len(found) > 2000 or len(found.split()) <= 2:
         return found
     sentence = re.split(r"(?<=\w\w\w)[.!?](?=\s|$)|\n", found, maxsplit=1)[0]  # not after "St." or "J."
+    sentence = _ASIDE.split(sentence, maxsplit=1)[0]
     words = list(_WORD.finditer(sentence))
     said = [word.group().lower().replace("’", "'") for word in words]
     if not words or any(word in _DENYING or word.endswith("n't") for word in said):
@@ -61,6 +65,15 @@ def answer(text: str, question: str = "") -> str:
     if not whole or breaks or sum(fresh) > LONGEST or sum(not fresh[place] for place in inside) > 2:
         return found
     return sentence[words[first].start() : words[last].end()]
+
+
+def right(text: str, accepted: Sequence[str], question: str = "") -> bool:
+    """Whether a reply gives one of the accepted answers: as it stands, or as the answer in it.
+
+    >>> right("The largest planet is Jupiter, which is mostly gas.", ["Jupiter"], "Which planet is the largest?")
+    True
+    """
+    return matches(text, accepted) or (bool(question) and matches(answer(text, question), accepted))
 
 
 def _stem(word: str) -> str:

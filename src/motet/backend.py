@@ -152,6 +152,8 @@ def checked(backend: Backend, request: Request, reply: Reply, seconds: float) ->
 
     Missing, negative or absurd counts are replaced by our own; what the backend claimed is kept in `reported`.
     """
+    if reply.reported is not None:  # it was checked before: it comes from a wrapper or a record
+        return reply, _trouble(request, msgspec.structs.replace(reply, usage=reply.reported))
     usage, card = reply.usage, backend.card
     trouble = _trouble(request, reply) if card.reports_usage else ""
     if not math.isfinite(usage.usd + usage.seconds):  # JSON has no such numbers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -38,64 +40,68 @@ class MemberReply(msgspec.Struct, frozen=True):
     id: str = ""
 
 
-class Tally:
-    """What has become of the asks of a run so far, by their place; `outcome()` sums it up."""
+def outcome(events: Iterable[Event], answered: bool, stopped: str) -> Outcome:
+    """What became of the asks of a run: each agent once, in the order of their places.
 
-    __slots__ = ("_replied", "abstained", "answered", "missing")
+    A place that was hedged has answered if the agent asked there or the hedge (`place~agent`) has.
 
-    def __init__(self) -> None:
-        self._replied: set[str] = set()
-        self.answered: dict[str, str] = {}
-        self.abstained: dict[str, str] = {}
-        self.missing: dict[str, Failure] = {}
-
-    def ended(self, path: str, agent: str, reply: Reply, leaf: bool) -> None:
-        """An ask ended with a reply."""
-        state = reply.state
-        if state == "abstained":
-            self.abstained[path] = agent
-        elif state == "cut":
-            self.missing[path] = Failure(agent, "cut", "the reply ended early, at its length limit")
-        elif state == "empty":
-            self.missing[path] = Failure(agent, "empty", "the reply had no words")
-        else:
-            self._replied.add(path)
-            self.missing.pop(path, None)
-            if leaf:
-                self.answered[path] = agent
-
-    def failed(self, path: str, failure: Failure) -> None:
-        """An ask ended without a reply."""
-        if path not in self._replied:
-            self.missing[path] = failure
-
-    def saw(self, event: Event) -> None:
-        """An ask ended as an event says; a hedge (`place~agent`) counts for its place if it gave a usable reply."""
-        if not isinstance(event, AskEnded | AskFailed):
-            return
+    Args:
+        events: the run's trace.
+        answered: whether the run has a reply.
+        stopped: the limit that ended it early, "" if none did.
+    """
+    members: list[str] = []
+    replied: set[str] = set()
+    silent: dict[str, str] = {}
+    failed: dict[str, Failure] = {}
+    asks = [event for event in events if isinstance(event, AskEnded | AskFailed)]
+    for event in sorted(asks, key=lambda event: event.path):
         folder, _, step = event.path.rpartition("/")
-        step, hedge, _ = step.partition("~")
-        if isinstance(event, AskFailed):
-            if not hedge:
-                self.failed(event.path, event.failure)
-        elif event.reply.usable or not hedge:
-            self.ended(f"{folder}/{step}", event.agent, event.reply, event.leaf)
-
-    def outcome(self, answered: bool, stopped: str) -> Outcome:
-        """The sum: each agent once, in the order of their places in the run."""
-        missing: dict[str, Failure] = {}
-        for _, failure in sorted(self.missing.items()):
+        place, hedge, _ = step.partition("~")
+        path = f"{folder}/{place}"
+        if hedge and path in replied:
+            continue
+        if isinstance(event, AskEnded) and event.reply.usable:
+            replied.add(path)
+            members += [event.agent] if event.leaf else []
+        elif hedge:
+            continue
+        elif isinstance(event, AskFailed):
+            failed[path] = event.failure
+        elif event.reply.state == "abstained":
+            silent[path] = event.agent
+        elif event.reply.state == "cut":
+            failed[path] = Failure(event.agent, "cut", "the reply ended early, at its length limit")
+        else:
+            failed[path] = Failure(event.agent, "empty", "the reply had no words")
+    missing: dict[str, Failure] = {}
+    for path, failure in failed.items():
+        if path not in replied:
             missing.setdefault(failure.agent, failure)
-        members = tuple(dict.fromkeys(agent for _, agent in sorted(self.answered.items())))
-        abstained = tuple(dict.fromkeys(agent for _, agent in sorted(self.abstained.items())))
-        state: Wholeness = "full"
-        if not answered:
-            state = "failed"
-        elif missing and len(members) == 1:
-            state = "single"
-        elif missing or stopped:
-            state = "degraded"
-        return Outcome(state, members, abstained, tuple(missing.values()))
+    answering = tuple(dict.fromkeys(members))
+    abstained = tuple(dict.fromkeys(agent for path, agent in silent.items() if path not in replied))
+    state: Wholeness = "full"
+    if not answered:
+        state = "failed"
+    elif missing and len(answering) == 1:
+        state = "single"
+    elif missing or stopped:
+        state = "degraded"
+    return Outcome(state, answering, abstained, tuple(missing.values()))
+
+
+def _place(path: str, started: dict[str, int]) -> list[tuple[int, int, bool]]:
+    """Sorts places as a tree: siblings as they were started, hedges after whom they hedge, then the parts of a place.
+
+    What runs side by side in different branches has no order that a replay could repeat.
+    """
+    key, prefix = [], ""
+    for step in path.split("/")[1:]:
+        name, hedge, _ = step.partition("~")
+        part = re.fullmatch(r"\.(\d+)", step)
+        key.append((1, int(part[1]), False) if part else (0, started.get(f"{prefix}/{name}", 0), bool(hedge)))
+        prefix = f"{prefix}/{step}"
+    return key
 
 
 @dataclass(frozen=True)
@@ -153,8 +159,8 @@ class Result:
             elif isinstance(event, AskFailed) and event.leaf:
                 failure = event.failure
                 found.append(MemberReply(event.path, failure.agent, "failed", str(failure), 0.0))
-        order = {event.path: place for place, event in enumerate(self.trace) if isinstance(event, AskStarted)}
-        return sorted(found, key=lambda member: (order.get(member.path, 0), member.path))
+        started = {event.path: place for place, event in enumerate(self.trace) if isinstance(event, AskStarted)}
+        return sorted(found, key=lambda member: _place(member.path, started))
 
     @property
     def warnings(self) -> list[str]:

@@ -10,7 +10,7 @@ from motet.backend import Backend
 from motet.budget import Budget
 from motet.errors import AgentFailed, MotetError, UsageError
 from motet.message import Chat, Message, Reply, ToolSpec, Usage
-from motet.outcome import Result
+from motet.outcome import Result, outcome
 from motet.record import Record
 from motet.run import Agent, Run, Shared
 from motet.trace import RunEnded, RunStarted, Trace, Watcher
@@ -100,7 +100,7 @@ async def perform(
         then = record.ended if record is not None else None
         stopped = then.stopped if then else shared.stopped
         kept = reply if reply is not None and reply.usable else None
-        outcome = shared.tally.outcome(kept is not None, stopped)
+        found = outcome(trace, kept is not None, stopped)
         seconds = outermost.now()
         by_agent = dict(sorted(shared.spent.items()))
         usage = sum(by_agent.values(), Usage())
@@ -109,7 +109,7 @@ async def perform(
                 path="",
                 at=seconds,
                 reply=kept,
-                outcome=outcome.state,
+                outcome=found.state,
                 usage=usage,
                 by_agent=by_agent,
                 stopped=stopped,
@@ -118,4 +118,4 @@ async def perform(
         )
     if then is not None:
         usage, by_agent, seconds = then.usage, then.by_agent, then.at
-    return Result(name, agent.name, kept, outcome, usage, by_agent, seconds, stopped, trace, error)
+    return Result(name, agent.name, kept, found, usage, by_agent, seconds, stopped, trace, error)

@@ -32,6 +32,9 @@ class Example(msgspec.Struct, frozen=True):
     answer: str
 
 
+_FENCE = re.compile(r'<\s*/?\s*reply\b(?:\s+id="[^"<>\n]{0,8}")?\s*>', re.IGNORECASE)
+
+
 def label(place: int) -> str:
     """The neutral label of a place: A … Z, A2 … Z2, and so on.
 
@@ -58,6 +61,15 @@ def disarmed(text: str) -> str:
     return _MARKS.sub("(", text.strip())
 
 
+def unfenced(text: str) -> str:
+    """A listener's own words without fences that it copied from its prompt.
+
+    >>> unfenced('<reply id="A">\\n391\\n</reply>')
+    '391'
+    """
+    return _FENCE.sub("", text).strip() if "reply" in text else text
+
+
 def labelled(heard: Sequence[Message], rng: random.Random, free: Iterator[str]) -> Iterator[Message]:
     """Heard words under neutral labels.
 
@@ -79,13 +91,16 @@ def chat_prompt(
     System words first, then the examples, then the turns; the question, the composition's notes and the heard
     words that follow each other make one user turn, in their order, so that the heard words come last.
     """
-    used = {message.name for message in chat.heard}
-    free = (name for name in map(label, count()) if name not in used)
-    words = "\n\n".join([part for part in (system, *[m.text for m in chat.messages if m.role == "system"]) if part])
+    said = [message.text for message in chat.messages if message.role == "system" and message.text]
+    words = "\n\n".join([system, *said] if system else said)
     prompt = [Message("system", words)] if words else []
     for example in examples:
         prompt += [Message("user", example.question), Message("assistant", example.answer)]
     turns = [message for message in chat.messages if message.role != "system"]
+    if len(turns) == 1 and _is_plain(turns[0]):  # a bare question: what most calls are made of
+        return (*prompt, turns[0])
+    used = {message.name for message in chat.heard}
+    free = (name for name in map(label, count()) if name not in used)
     for users, group in groupby(turns, key=lambda message: message.role in ("user", "note")):
         if users:
             prompt.append(_user_turn(list(group), rng, free))
@@ -94,13 +109,18 @@ def chat_prompt(
     return tuple(prompt)
 
 
+def _is_plain(message: Message) -> bool:
+    """Whether a message stands in the prompt as it is: the user's own words, and nobody else's."""
+    return message.role == "user" and not message.source and not message.name
+
+
 def _own_turn(message: Message) -> Message:
     """What the listener said or called before; words that came from an agent are disarmed even when its own."""
     return msgspec.structs.replace(message, text=disarmed(message.text), source="") if message.source else message
 
 
 def _user_turn(messages: list[Message], rng: random.Random, free: Iterator[str]) -> Message:
-    if len(messages) == 1 and not messages[0].source and not messages[0].name and messages[0].role == "user":
+    if len(messages) == 1 and _is_plain(messages[0]):
         return messages[0]
     blocks: list[str] = []
     for heard, group in groupby(messages, key=lambda message: bool(message.source)):

@@ -73,5 +73,7 @@ class Record:
 
 
 def _told(event: CallEnded | CallFailed) -> int:
-    """How much an event tells: a call that was made more than the same one shared, and that more than a failure."""
-    return 0 if isinstance(event, CallFailed) else 1 if event.saved else 2
+    """How much an event tells: a reply more than a failure, and both more than that the call was cancelled."""
+    if isinstance(event, CallFailed):
+        return 0 if event.kind in DECIDED_OUTSIDE else 1
+    return 2 if event.saved else 3  # of the same reply twice, the one that says what it cost

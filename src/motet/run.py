@@ -11,9 +11,10 @@ are an error that says who failed and why. A bug in an agent crashes loudly wher
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -34,7 +35,6 @@ from motet.errors import (
     UsageError,
 )
 from motet.message import Chat, Reply, Request, ToolSpec, Usage, digest
-from motet.outcome import Tally
 from motet.record import Record
 from motet.trace import (
     AnyEvent,
@@ -55,6 +55,9 @@ Seat = TypeVar("Seat")
 Part = TypeVar("Part")
 BATCH = 256
 """Tasks started before the loop gets a turn, so that a hundred thousand asks do not block it."""
+CROWD = 2048
+"""Asks side by side, every so many of which what is alive is taken out of the garbage collector's sight until they have
+ended: else it would walk through millions of live objects again and again, and stop the loop for seconds each time."""
 LINGER = 0.25
 """Seconds after a deadline in which agents may still make a reply of what they have; then they are cancelled. Their
 calls end at the deadline itself."""
@@ -78,7 +81,7 @@ class Shared:
 
     __slots__ = (
         "backends", "cancelled", "clock", "dead", "flights", "leaves", "noted", "purse", "record", "seed", "spent",
-        "started", "stopped", "tally", "task", "tools", "trace", "wrap",
+        "started", "stopped", "task", "tools", "trace", "wrap",
     )  # fmt: skip
 
     def __init__(
@@ -101,9 +104,8 @@ class Shared:
         self.backends: dict[str, Backend] = {}
         self.flights: dict[str, asyncio.Future[Reply]] = {}
         self.dead: dict[str, Failure] = {}
-        self.noted: set[str] = set()
+        self.noted: set[tuple[str, str]] = set()
         self.spent: dict[str, Usage] = {}
-        self.tally = Tally()
 
     @property
     def stopping(self) -> bool:
@@ -132,7 +134,7 @@ class Ask:
         BudgetExceeded: a purse around this ask is spent.
     """
 
-    __slots__ = ("after", "agent", "answering", "budget", "chat", "draw", "hedge", "path", "run")
+    __slots__ = ("after", "agent", "answering", "budget", "chat", "draw", "draws", "hedge", "path", "run")
 
     def __init__(
         self,
@@ -149,26 +151,14 @@ class Ask:
     ) -> None:
         self.run, self.agent, self.chat, self.draw, self.path = run, agent, chat, draw, path
         self.budget, self.hedge, self.after, self.answering = budget, hedge, after, answering
+        self.draws: list[_Asked] = []
 
     def __await__(self) -> Generator[object, None, Reply]:
         return self.reply().__await__()
 
     async def reply(self) -> Reply:
-        """Ask, hedge if that was wanted, and tally what became of it."""
-        tally = self.run._shared.tally
-        try:
-            reply, leaf = await (self._hedged(self.hedge) if self.hedge else self._once(self.agent, self.path))
-        except AgentFailed as error:
-            tally.failed(self.path, error.failure)
-            raise
-        except BudgetExceeded as error:
-            tally.failed(self.path, Failure(self.agent.name, "stopped", str(error)))
-            raise
-        except asyncio.CancelledError:
-            tally.failed(self.path, self.run._cancelled(self.agent.name))
-            raise
-        tally.ended(self.path, reply.agent, reply, leaf)
-        return reply
+        """Ask, and hedge if that was wanted."""
+        return await (self._hedged(self.hedge) if self.hedge else self._once(self.agent, self.path))
 
     async def settled(self) -> Reply | AgentFailed | BudgetExceeded:
         """The reply, or what came instead of it, as a value."""
@@ -177,41 +167,41 @@ class Ask:
         except (AgentFailed, BudgetExceeded) as error:
             return error
 
-    async def _hedged(self, other: Agent) -> tuple[Reply, bool]:
+    async def _hedged(self, other: Agent) -> Reply:
         """The first usable reply of two draws, the second started when the first is late or has failed."""
         run, record = self.run, self.run._shared.record
         spare = f"{self.path}~{other.name.translate(_UNPATHLIKE)}"
 
-        async def settle(agent: Agent, path: str) -> tuple[Reply, bool] | AgentFailed | BudgetExceeded:
+        async def settle(agent: Agent, path: str) -> Reply | AgentFailed | BudgetExceeded:
             try:
                 return await self._once(agent, path)
             except (AgentFailed, BudgetExceeded) as error:
                 return error
 
-        def usable(task: asyncio.Task[tuple[Reply, bool] | AgentFailed | BudgetExceeded]) -> bool:
-            found = task.result() if task.done() else None
-            return isinstance(found, tuple) and found[0].usable
-
-        async with _group() as group:
-            tasks = [group.create_task(settle(self.agent, self.path))]
-            pending = set(tasks)
+        async with _Group() as group:
+            pending = {group.create_task(settle(self.agent, self.path))}
+            self.draws = list(pending)
             await asyncio.wait(pending, timeout=None if record else self.after)
-            if record.under(spare) if record else not usable(tasks[0]):
+            if record.under(spare) if record else not _usable(self.had()):
                 run.emit(Hedged(path=self.path, at=run.now(), agent=self.agent.name, other=other.name))
-                tasks.append(group.create_task(settle(other, spare)))
-                pending = set(tasks)
-            while pending and (record or not any(map(usable, tasks))):  # a replay repeats what both did
+                self.draws.append(group.create_task(settle(other, spare)))
+                pending = set(self.draws)
+            while pending and (record or not _usable(self.had())):  # a replay repeats what both did
                 _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-            found = next(filter(usable, tasks), tasks[0])  # the first draw's word counts before the second's
             for task in pending:
                 task.cancel()
-        result = found.result()
-        if isinstance(result, tuple):
-            return result
-        raise result
+        found = self.had() or AgentFailed(run._cancelled(self.agent.name))
+        if isinstance(found, Reply):
+            return found
+        raise found
 
-    async def _once(self, agent: Agent, path: str) -> tuple[Reply, bool]:
-        """One agent, one draw: the reply, and whether the agent is a leaf."""
+    def had(self) -> Reply | AgentFailed | BudgetExceeded | None:
+        """What a hedged ask has by now: the first usable reply, else what became of its first draw."""
+        found = [task.result() if task.done() and not task.cancelled() else None for task in self.draws]
+        return next(filter(_usable, found), found[0] if found else None)
+
+    async def _once(self, agent: Agent, path: str) -> Reply:
+        """One agent, one draw."""
         run = self.run
         shared, emit = run._shared, run._shared.trace.emit
         if shared.record is not None:
@@ -220,8 +210,6 @@ class Ask:
                 for event in shared.record.under(path):  # what had happened there by then
                     if event.path != path or not isinstance(event, Hedged):
                         emit(event)
-                    if event.path != path:
-                        shared.tally.saw(event)
                 spent = BudgetExceeded(run.budget, known.limit, text=known.failure.text)
                 if known.failure.kind == "stopped":
                     raise spent
@@ -294,11 +282,11 @@ class Ask:
         emit(AskFailed(path=path, at=run.now(), failure=failure, leaf=child.leaf, limit=limit))
         raise AgentFailed(failure) from cause
 
-    def _ended(self, child: Run, reply: Reply) -> tuple[Reply, bool]:
+    def _ended(self, child: Run, reply: Reply) -> Reply:
         """Tell of a reply; whoever asked nobody for it is a leaf."""
         leaf = child.leaf or not (child._asked or child._parts)
         child.emit(AskEnded(path=child.path, at=child.now(), agent=child.agent, reply=reply, leaf=leaf))
-        return reply, leaf
+        return reply
 
 
 class Run:
@@ -395,16 +383,23 @@ class Run:
         """Several pieces of work side by side, each in a part of this place whose asks are numbered apart.
 
         For work of more than one step (scoring each of several replies, say), so that numbers and randomness do
-        not depend on whose step comes first.
+        not depend on whose step comes first. If some of it fails, the failure of the first in order is raised once all
+        have ended.
         """
         places = enumerate(works, self._parts)
-        tasks: list[asyncio.Task[Part]] = []
-        async with _group() as group:
+        tasks: list[asyncio.Task[tuple[Part] | MotetError]] = []
+        async with _Group() as group:
             for place, work in places:
                 self._parts = place + 1
                 part = Run(self._shared, self.agent, f"{self.path}/.{place}", self.draws, self.budget)
-                tasks.append(group.create_task(_awaited(work(part))))
-        return [task.result() for task in tasks]
+                tasks.append(group.create_task(_settled(work(part))))
+        found: list[Part] = []
+        for task in tasks:
+            result = task.result()
+            if not isinstance(result, tuple):
+                raise result
+            found += result
+        return found
 
     def offer(self, reply: Reply, score: float | None = None) -> Reply:
         """Say that `reply` is the best so far, should a budget end the run; returns it.
@@ -441,8 +436,8 @@ class Run:
 
     def note(self, text: str) -> None:
         """Tell whoever reads the result, once: a ballot that could not be read, say."""
-        if text not in self._shared.noted:
-            self._shared.noted.add(text)
+        if (self.agent, text) not in self._shared.noted:
+            self._shared.noted.add((self.agent, text))
             self.emit(Noted(path=self.path, at=self.now(), agent=self.agent, text=text))
 
     # ---- calling
@@ -631,32 +626,37 @@ class Run:
 
     async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:
         tasks: dict[Seat, _Asked] = {}
-        agents: list[str] = []
-        async with _group() as group:
-            for place, (seat, ask) in enumerate(asks):
-                tasks[seat] = group.create_task(ask.settled())
-                agents.append(ask.agent.name)
-                if place % BATCH == BATCH - 1:
-                    await asyncio.sleep(0)
-            if grace is not None and tasks and self._shared.record is None:
-                await _stragglers(tasks.values(), need, grace)
-        return self._quorum(tasks, agents, need)
+        asked: list[Ask] = []
+        try:
+            async with _Group() as group:
+                for place, (seat, ask) in enumerate(asks):
+                    tasks[seat] = group.create_task(ask.settled())
+                    asked.append(ask)
+                    if place % BATCH == BATCH - 1:
+                        await asyncio.sleep(0)
+                    if place % CROWD == CROWD - 1:
+                        gc.freeze()
+                if grace is not None and tasks and self._shared.record is None:
+                    await _stragglers(tasks.values(), need, grace)
+        finally:
+            if len(tasks) >= CROWD:
+                gc.unfreeze()
+        return self._quorum(tasks, asked, need)
 
-    def _quorum(self, tasks: Mapping[Seat, _Asked], agents: Sequence[str], need: int) -> dict[Seat, Reply]:
+    def _quorum(self, tasks: Mapping[Seat, _Asked], asked: Sequence[Ask], need: int) -> dict[Seat, Reply]:
         replies: dict[Seat, Reply] = {}
         missing: list[Failure] = []
         abstained: list[str] = []
         spent: BudgetExceeded | None = None
-        for agent, (seat, task) in zip(agents, tasks.items(), strict=True):
-            if task.cancelled():
-                missing.append(self._cancelled(agent))
-                continue
-            result = task.result()
-            if isinstance(result, AgentFailed):
+        for ask, (seat, task) in zip(asked, tasks.items(), strict=True):
+            result = ask.had() if task.cancelled() else task.result()
+            if result is None:
+                missing.append(self._cancelled(ask.agent.name))
+            elif isinstance(result, AgentFailed):
                 missing.append(result.failure)
             elif isinstance(result, BudgetExceeded):
                 spent = spent or result
-                missing.append(Failure(agent, "stopped", str(result)))
+                missing.append(Failure(ask.agent.name, "stopped", str(result)))
             elif result.usable:
                 replies[seat] = result
             elif result.state == "abstained":
@@ -690,10 +690,14 @@ class Run:
 
     def _spend(self, usage: Usage) -> None:
         spent = self._shared.spent
-        spent[self.agent] = spent.get(self.agent, Usage()) + usage
+        spent[self.agent] = spent[self.agent] + usage if self.agent in spent else usage
 
 
 _Asked = asyncio.Task[Reply | AgentFailed | BudgetExceeded]
+
+
+def _usable(found: object) -> bool:
+    return isinstance(found, Reply) and found.usable
 
 
 async def _stragglers(tasks: Collection[_Asked], need: int, grace: float) -> None:
@@ -704,8 +708,7 @@ async def _stragglers(tasks: Collection[_Asked], need: int, grace: float) -> Non
     def count(task: _Asked) -> None:
         nonlocal left, usable
         left -= 1
-        result = None if task.cancelled() or task.exception() else task.result()
-        usable += isinstance(result, Reply) and result.usable
+        usable += not task.cancelled() and not task.exception() and _usable(task.result())
         if (usable >= need or not left) and not enough.done():
             enough.set_result(None)
 
@@ -730,19 +733,25 @@ async def _within(budget: Budget, work: Awaitable[Reply], linger: float = 0.0) -
         raise late.exceeded_seconds() from None
 
 
-@asynccontextmanager
-async def _group() -> AsyncIterator[asyncio.TaskGroup]:
+class _Group(asyncio.TaskGroup):
     """A task group that raises what one of its tasks raised, as it was raised."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            await super().__aexit__(kind, error, traceback)
+        except BaseExceptionGroup as several:
+            first = several.exceptions[0]
+            raise first from first.__cause__
+
+
+async def _settled(work: Awaitable[Part]) -> tuple[Part] | MotetError:
+    """What work gives, or how an agent, a backend or a purse failed it, as a value."""
     try:
-        async with asyncio.TaskGroup() as group:
-            yield group
-    except BaseExceptionGroup as several:
-        first = several.exceptions[0]
-        raise first from first.__cause__
-
-
-async def _awaited(work: Awaitable[Part]) -> Part:
-    return await work
+        return (await work,)
+    except (AgentFailed, BackendError, BudgetExceeded, TooFewReplies) as error:
+        return error
 
 
 def _number(draws: tuple[int, ...]) -> str:

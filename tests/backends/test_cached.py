@@ -243,17 +243,29 @@ async def test_a_call_that_nobody_waits_for_is_cancelled() -> None:
 
 
 async def test_a_failure_reaches_all_who_wait_and_is_forgotten() -> None:
-    """Everybody in a flight gets the error; the next caller calls again."""
-    gate = Gate(BackendError("server", "down"))
+    """Everybody in a flight gets an error that will not pass; the next caller calls again."""
+    gate = Gate(BackendError("auth", "no"))
     cached = Cached(gate, Memory())
     tasks = [asyncio.create_task(cached.complete(asking())) for _ in range(3)]
     await asyncio.sleep(0)
     gate.open.set()
     errors = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [getattr(error, "kind", "") for error in errors] == ["server"] * 3
+    assert [getattr(error, "kind", "") for error in errors] == ["auth"] * 3
+    assert gate.calls == 1
     gate.error = None
     assert (await cached.complete(asking())).text == "one two three"
     assert gate.calls == 2
+
+
+@pytest.mark.parametrize("ended", [BackendError("timeout", "late"), Reply("half", finish="length")])
+async def test_what_ended_early_for_one_is_tried_again_for_the_others(ended: BackendError | Reply) -> None:
+    """A deadline or a purse of whoever made the call ends it for them alone; one more call serves all who joined."""
+    model = Scripted([ended, "whole"], delay=0.01)
+    cached = Cached(model, Memory())
+    first, *others = await asyncio.gather(*(cached.complete(asking()) for _ in range(4)), return_exceptions=True)
+    assert first is ended or (isinstance(first, Reply) and first.text == "half")
+    assert [reply.text for reply in others if isinstance(reply, Reply)] == ["whole"] * 3
+    assert len(model.requests) == 2
 
 
 def test_event_loops_do_not_wait_for_each_other() -> None:

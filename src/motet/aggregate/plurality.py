@@ -3,6 +3,9 @@
     >>> plurality([Reply("70,000", agent="a"), Reply("It is 5", agent="b"), Reply("$70000", agent="c")]).text
     '70,000'
 
+What counts of a reply is the answer in it (`motet.answer`): "Paris" and "The capital of France is Paris." are one vote
+each for the same, if the question was for the capital of France.
+
 Ties go to the answer that was given first, so put the agent you trust most first. With weights, each agent's vote
 counts as much as its weight (1 where it has none); the best weights for independent agents of accuracy p are
 log(p / (1 - p)) (Nitzan and Paroush 1982).
@@ -15,31 +18,32 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from motet.answer import answer
 from motet.message import Chat, Reply
-from motet.normalise import extract, normalise
+from motet.normalise import normalise
 from motet.run import Run
 
 
-def tally(replies: Sequence[Reply], weights: Mapping[str, float] | None = None) -> dict[str, float]:
+def tally(replies: Sequence[Reply], weights: Mapping[str, float] | None = None, question: str = "") -> dict[str, float]:
     """The votes of each normalised answer, in the order in which answers were first given."""
     votes: dict[str, float] = {}
     for reply in replies:
-        answer = normalise(extract(reply.text))
-        votes[answer] = votes.get(answer, 0.0) + (weights or {}).get(reply.agent, 1.0)
+        voted = normalise(answer(reply.text, question))
+        votes[voted] = votes.get(voted, 0.0) + (weights or {}).get(reply.agent, 1.0)
     return votes
 
 
-def plurality(replies: Sequence[Reply], weights: Mapping[str, float] | None = None) -> Reply:
+def plurality(replies: Sequence[Reply], weights: Mapping[str, float] | None = None, question: str = "") -> Reply:
     """The first reply that gives the answer with the most votes.
 
     Raises:
         ValueError: there are no replies.
     """
-    votes = tally(replies, weights)
+    votes = tally(replies, weights, question)
     if not votes:
         raise ValueError("no replies to take a vote of")
-    winner = max(votes, key=lambda answer: votes[answer])  # the first of equals, as `max` and dicts promise
-    return next(reply for reply in replies if normalise(extract(reply.text)) == winner)
+    winner = max(votes, key=lambda voted: votes[voted])  # the first of equals, as `max` and dicts promise
+    return next(reply for reply in replies if normalise(answer(reply.text, question)) == winner)
 
 
 @dataclass(frozen=True)
@@ -53,5 +57,5 @@ class Plurality:
     weights: Mapping[str, float] = field(default_factory=dict)
 
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
-        winner = plurality(replies, self.weights)
+        winner = plurality(replies, self.weights, chat.question)
         return msgspec.structs.replace(winner, agent="", sources=tuple(reply.id for reply in replies))

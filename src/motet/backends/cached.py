@@ -247,8 +247,9 @@ class Cached(Wrapper):
     """A backend with a memory.
 
     In one event loop a key that is asked for again while its call is under way is not called again, also from other
-    runs. The call ends when nobody waits for it any more, and not before. A reply that can't be kept (a full disk) is
-    given all the same, with a warning.
+    runs; only if that call was cut, or failed in a way that may pass, is it made once more for those who joined it.
+    A call ends when nobody waits for it any more, and not before. A reply that can't be kept (a full disk) is given
+    all the same, with a warning.
 
     Args:
         backend: who is asked for what is not known.
@@ -267,12 +268,22 @@ class Cached(Wrapper):
 
     async def complete(self, request: Request) -> Reply:
         """The reply that is known, or on its way, or else the backend's."""
-        known = self.lookup(request)
-        if known is not None:
-            return _saved(known)
-        async with self._aboard(request, streaming=False) as (flight, first):
-            reply, kept = await asyncio.shield(flight.task)
-            return reply if first else _saved(kept)
+        while True:
+            known = self.lookup(request)
+            if known is not None:
+                return _saved(known)
+            async with self._aboard(request, streaming=False) as (flight, first):
+                try:
+                    reply, kept = await asyncio.shield(flight.task)
+                except BackendError as error:
+                    if first or not error.retry:
+                        raise
+                    continue
+                if first:
+                    return reply
+                if kept.state != "cut":
+                    return _saved(kept)
+            # It was perhaps the purse or the deadline of whoever made the call that ended it early: try again.
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same in pieces: in one if it is known, as they come if the call streams."""

@@ -1,337 +1,285 @@
-"""GGUF models in the process, through llama.cpp (xllamacpp's prebuilt wheels; the extra `local`).
+"""GGUF models in this process: chats and plain completions, constrained output, log-probabilities, batched.
 
-    backend = Llama("smollm2-135m")             # of the embedded pool
-    backend = Llama("~/models/mine.gguf")       # one's own file
+    >>> backend = Llama("smollm2-135m")
+    >>> backend.name, backend.card.local, backend.card.context
+    ('smollm2-135m', True, 2048)
 
-A model is loaded when it is first called, once a process, whatever agents and event loops share it. Requests are
-batched, up to `parallel` at once; further ones wait in the order they came. A model that nobody asks for `idle_seconds`
-is unloaded. Prompt prefixes that a slot still holds are reused, and counted in `usage.cached`.
+Nothing is loaded before the first call. Backends for the same file and sizes share one loaded model, which is let go
+after `idle_seconds` without a call, or by `unload()`; see `motet.backends.llama_server`. The event loop is never
+blocked but for the loading itself. A cancelled call, or one whose deadline has passed, frees its slot within a token,
+or within 128 tokens of its prompt.
 
-Seeds are honoured, and the same request gives the same reply on the same machine as long as it is worked on alone. In a
-batch the sums of a layer are taken in another order, so a token whose rival was as likely to the last bits may change.
+A prompt that is longer than the context is a `context_length` error. One that fits is answered, and the reply is cut
+(`finish="length"`) where the context is full: nothing is ever shifted out of it.
+
+**How reproducible it is.** Sampling is seeded by the request, and a call alone gives the same reply each time, to the
+last bit. llama.cpp does not promise that for a call that shares its batch with others, or whose prompt is cached in
+part: the order of sums may differ. So flash attention and the repacking of weights are off, which costs about a tenth
+more time. `benchmarks/local.py` compares, bit by bit, greedy and sampled replies alone with the same ones among eight
+and with cached prefixes, and says how many agree. What must be the same again is recorded and replayed, not repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
-import atexit
-import concurrent.futures
 import contextlib
-import json
-import os
-import queue
-import threading
+import mmap
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from motet.backend import Card, Price, estimate_tokens
-from motet.backends.refusal import refusal_in
-from motet.backends.wire import Draft, Wire, encode
-from motet.errors import BackendError, ModelFileError
+from motet.backends.llama_server import Address, Job, Server, cores
+from motet.backends.wire import Draft, Wire, decode, encode
+from motet.errors import BackendError, ConfigError, ModelFileError
 from motet.message import Delta, Reply, Request
-from motet.pool import CATALOGUE, check_gguf, path_of
 
-if TYPE_CHECKING:
-    import xllamacpp
-
-CONTEXT = 2048
-"""Tokens a request may take: question, four members' texts and the reply; memory grows with it."""
-PARALLEL = 4
-"""Requests worked on at once: as many as the default mixtures have members that are models."""
-IDLE = 300.0
-"""Seconds after which a model that nobody asks is unloaded."""
-LEAVING = 2.0
-"""Seconds that a generation under way gets to stop when Python exits."""
-
-WIRE = Wire(grammar="grammar")
+TEMPLATE = b"tokenizer.chat_template"
+HEADER = 64 * 1024 * 1024
+"""Bytes of a GGUF file in which its chat template is looked for: vocabularies before it take 10 MB at most."""
 
 
 @dataclass(frozen=True)
 class Llama:
-    """A GGUF model run by llama.cpp in this process.
+    """A GGUF model, run by llama.cpp in this process; needs `pip install 'motet[local]'`.
 
     Args:
-        model: a name of the embedded pool, or the path of a GGUF file.
-        name: what it is called in requests and traces; the model by default.
-        context: tokens that a prompt and its reply may take together.
-        parallel: requests worked on at once; each has a context of its own.
-        threads: threads that compute. Half the cores by default: llama.cpp's threads wait for each other at every
-            layer, so that one that has to share its core slows all of them down (here, 1 of 2 cores shared: from 54 to
-            8 tokens a second).
-        idle_seconds: after so long without a request the model is unloaded.
-        price: US dollars per token or per second of compute; nothing by default.
+        model: a GGUF file, or the name of a model of the pool (`motet models list`).
+        name: what it is called in requests and traces; by default the pool's name or the file's.
+        context: tokens that prompt and reply may take together. The default holds the pool's few-shot prompts (300
+            tokens) and what four members said; memory grows with it (23 KB a token and slot for a model of 135M).
+        parallel: calls that run at once; more wait in line. Each has a context of its own, and computes a shared
+            prefix once for itself, so that more than 4 pay only for long replies.
+        threads: threads that compute; by default the physical cores, at most 8.
+        idle_seconds: after so long without a call the model is let go of.
+        price: dollars per million tokens or per second; nothing by default.
+
+    Raises:
+        ConfigError: a number makes no sense.
     """
 
-    model: str
+    model: str | Path
     name: str = ""
-    context: int = CONTEXT
-    parallel: int = PARALLEL
+    context: int = 2048
+    parallel: int = 4
     threads: int | None = None
-    idle_seconds: float = IDLE
-    price: Price | None = Price()
+    idle_seconds: float = 300.0
+    price: Price = Price()
 
     def __post_init__(self) -> None:
+        for key in ("context", "parallel", "threads"):
+            number = getattr(self, key)
+            if number is not None and number < 1:
+                raise ConfigError(f"{number} makes no sense: give 1 or more", key=key)
+        if not self.idle_seconds >= 0:
+            raise ConfigError(f"{self.idle_seconds} seconds make no sense: give 0 or more", key="idle_seconds")
         if not self.name:
-            object.__setattr__(self, "name", Path(self.model).name)
+            object.__setattr__(self, "name", Path(self.model).name.removesuffix(".gguf"))
 
     @property
     def card(self) -> Card:
-        """What is known of it before it is called."""
+        """What is known of the model; whether its chat template knows tools is read from the file, if it is there."""
+        try:
+            tools = _knows_tools(self.path)
+        except BackendError:
+            tools = False
         return Card(
             context=self.context,
             price=self.price,
             local=True,
             completes=True,
             logprobs=True,
-            tools=True,
+            tools=tools,
             constrained=True,
         )
+
+    @property
+    def path(self) -> Path:
+        """The file.
+
+        Raises:
+            BackendError: of kind `model_file`: it is missing, not GGUF or cut off; says what to do.
+        """
+        from motet.pool import CATALOGUE, check_gguf, path_of
+
+        pooled = [model.name for model in CATALOGUE]
+        try:
+            if self.model in pooled:
+                return path_of(str(self.model))
+            path = Path(self.model).expanduser().absolute()
+            if not path.exists() and path.suffix != ".gguf":
+                raise ModelFileError(f"there is no file {path}, and the pool has only {', '.join(pooled)}")
+            check_gguf(path)
+        except ModelFileError as error:
+            raise BackendError("model_file", str(error)) from None
+        return path
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the model is in memory."""
+        try:
+            return self._server.loaded
+        except BackendError:
+            return False
 
     async def complete(self, request: Request) -> Reply:
         """The whole reply.
 
         Raises:
-            BackendError: `model_file` (missing, not GGUF, corrupt, not loadable), `context_length`, `bad_request`,
-                `timeout` (the deadline passed).
+            BackendError: `model_file`, `context_length`, `bad_request`, `timeout` for the request's deadline, or
+                `server` and `cut` where llama.cpp fails.
         """
-        job = _Job(self._body(request), request, self._patience(request))
-        reply: asyncio.Future[Reply] = asyncio.wrap_future(self._engine().submit(job))
+        async with contextlib.aclosing(self.stream(request)) as deltas:
+            async for delta in deltas:
+                if delta.reply is not None:
+                    return delta.reply
+        raise BackendError("cut", f"{self.name} ended without a reply")
+
+    async def stream(self, request: Request) -> AsyncGenerator[Delta, None]:
+        """The reply in pieces, the last with the whole of it; raises as `complete` does."""
+        body, server = self._body(request), self._server
+        pieces: asyncio.Queue[Delta | BaseException] = asyncio.Queue()
+        loop, draft = asyncio.get_running_loop(), Draft(request)
+
+        def tell(piece: Delta | BaseException) -> None:
+            try:
+                loop.call_soon_threadsafe(pieces.put_nowait, piece)
+            except RuntimeError:  # the loop is closed: nobody listens
+                job.stopped = True
+
+        def hear(data: bytes) -> None:
+            payload = decode(data)
+            try:
+                delta = draft.take(payload)
+            except BackendError as error:
+                raise self._explained(error, payload) from None
+            if delta.text or delta.reasoning:
+                tell(delta)
+
+        def done(error: BaseException | None) -> None:
+            try:
+                tell(error or Delta(reply=draft.reply(self.name)))
+            except BackendError as none:
+                tell(none)
+
+        job = Job(body, not request.prompt, hear, done)
+        began = time.monotonic()
+        server.submit(job, self.idle_seconds)
         try:
-            return await reply
-        except asyncio.CancelledError:
-            job.aborted = True
-            raise
-
-    async def stream(self, request: Request) -> AsyncIterator[Delta]:
-        """The reply in pieces, the last with the whole of it."""
-        loop = asyncio.get_running_loop()
-        pieces: asyncio.Queue[Delta | None] = asyncio.Queue()
-
-        def tell(delta: Delta | None) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
-                loop.call_soon_threadsafe(pieces.put_nowait, delta)
-
-        job = _Job(self._body(request), request, self._patience(request), tell)
-        done = self._engine().submit(job)
-        done.add_done_callback(lambda _: tell(None))
-        try:
-            while (piece := await pieces.get()) is not None:
+            while True:
+                left = None if request.deadline is None else max(0.0, request.deadline - time.monotonic())
+                try:
+                    async with asyncio.timeout(left):
+                        piece = await pieces.get()
+                except TimeoutError:
+                    waited = time.monotonic() - began
+                    raise BackendError("timeout", f"{self.name} had not finished after {waited:.1f} s") from None
+                if isinstance(piece, BaseException):
+                    raise piece
                 yield piece
-            reply: asyncio.Future[Reply] = asyncio.wrap_future(done)
-            yield Delta(reply=await reply)
+                if piece.reply is not None:
+                    return
         finally:
-            job.aborted = True  # of no effect once it has ended
+            job.stopped = True
 
     def count(self, text: str) -> int:
-        """Tokens of a text, estimated on the high side: the library offers no tokenizer."""
-        return estimate_tokens(text)
-
-    def unload(self) -> None:
-        """Give the memory back once what is under way has ended; the next request loads the model again."""
-        self._engine().unload()
-
-    def address(self) -> str:
-        """The URL of the OpenAI-compatible endpoint that the loaded model also is, on loopback; loads the model."""
-        return f"{self._engine().loaded().listening_address}/v1"
-
-    def _engine(self) -> _Engine:
-        return _engine(self.model, self.context, self.parallel, self.threads, self.idle_seconds)
-
-    def _body(self, request: Request) -> dict[str, object]:
-        if any(message.parts for message in request.messages):
-            raise BackendError("bad_request", f"{self.name} reads text only: ask another agent about pictures")
-        body: dict[str, object] = json.loads(encode(request, self.name, WIRE, stream=True))
-        return body
-
-    @staticmethod
-    def _patience(request: Request) -> float | None:
-        """The deadline of a request on the clock of threads."""
-        if request.deadline is None:
-            return None
-        return time.monotonic() + request.deadline - asyncio.get_running_loop().time()
-
-
-class _Job:
-    """A request on its way through a model."""
-
-    def __init__(
-        self,
-        body: dict[str, object],
-        request: Request,
-        deadline: float | None,
-        tell: Callable[[Delta | None], None] | None = None,
-    ) -> None:
-        self.body, self.request, self.deadline, self.tell = body, request, deadline, tell
-        self.aborted = False
-        self.future: concurrent.futures.Future[Reply] = concurrent.futures.Future()
-
-    def work(self, server: xllamacpp.Server) -> Reply:
-        """Generate; called in a thread, holding a slot of the model."""
-        draft = Draft(self.request)
-        trouble: list[BaseException] = []
-
-        def take(chunk: dict[str, object]) -> bool:
-            """Take a piece; True stops the generation."""
-            if self.aborted or self.late:
-                return True
-            try:
-                if "error" in chunk:
-                    raise refusal_in(chunk)
-                delta = draft.take(chunk)
-                if self.tell is not None and (delta.text or delta.reasoning):
-                    self.tell(delta)
-            except BaseException as error:  # raised here, it would be lost inside the library
-                trouble.append(error)
-                return True
-            return False
-
-        call = server.handle_completions if self.request.prompt else server.handle_chat_completions
+        """Tokens in `text`: exactly once the model is loaded (2 ms), else estimated on the high side."""
         try:
-            rest = call(self.body, take)
-        except (ValueError, TypeError, RuntimeError) as error:
-            raise BackendError("bad_request", f"llama.cpp refused the request: {error}") from None
-        if isinstance(rest, dict):
-            take(rest)
-        if trouble:
-            raise trouble[0]
-        if self.late:
-            raise BackendError("timeout", "the deadline passed while the model was writing", retry=False)
-        if self.aborted:
-            raise BackendError("late", "nobody waits for this reply any more")
-        return msgspec.structs.replace(draft.reply(self.request.model), model=self.request.model)  # not the file's path
+            exact = self._server.tokens(text)
+        except BackendError:
+            exact = None
+        return _estimate(text) if exact is None else exact
+
+    def unload(self) -> bool:
+        """Let go of the model, for every backend that shares it: at once, or when the calls under way have ended.
+
+        Returns:
+            Whether it is gone already.
+        """
+        try:
+            return self._server.unload()
+        except BackendError:
+            return True
+
+    async def address(self) -> Address:
+        """Where the model listens as an OpenAI-compatible endpoint, on loopback, with a key; loads it for good.
+
+        It then stays loaded until `unload()`, since calls to that endpoint are not seen here.
+
+        Raises:
+            BackendError: of kind `model_file`.
+        """
+        return await asyncio.to_thread(self._server.address)
 
     @property
-    def late(self) -> bool:
-        """Whether its deadline has passed."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+    def _server(self) -> Server:
+        return Server.shared(self.path.resolve(), self.context, self.parallel, self.threads or cores())
+
+    def _body(self, request: Request) -> bytes:
+        """The call as llama.cpp's server takes it.
+
+        Raises:
+            BackendError: of kind `bad_request`, for what it can't do.
+        """
+        if not request.prompt and not request.messages:
+            raise BackendError("bad_request", "the request has neither messages nor a prompt")
+        unread = {part.type for message in request.messages for part in message.parts} - {"text"}
+        if unread:
+            raise BackendError(
+                "bad_request",
+                f"{self.name} reads words only, no {', '.join(sorted(unread))}: leave it out, or ask another model",
+            )
+        extra: dict[str, object] = {"return_progress": True}  # so that the callback is heard during the prompt too
+        if request.prompt and request.sampling.format:
+            extra["json_schema"] = _schema(request.sampling.format)  # completions do not know response_format
+        wire = Wire(grammar="grammar", tools=self.card.tools)
+        return encode(request, self.name, wire, extra, stream=True)
+
+    def _explained(self, error: BackendError, payload: dict[str, object]) -> BackendError:
+        """`error` in this model's terms."""
+        told = payload.get("error")
+        if error.kind != "context_length" or not isinstance(told, dict):
+            return BackendError(error.kind, error.text)
+        return BackendError(
+            "context_length",
+            f"the prompt takes {told.get('n_prompt_tokens')} tokens, and {self.name} has a context of "
+            f"{told.get('n_ctx')}: shorten it, or raise context",
+        )
 
 
-class _Engine:
-    """A model that may be loaded, and the threads that work for it; the last one to leave unloads it."""
-
-    def __init__(self, model: str, context: int, parallel: int, threads: int | None, idle_seconds: float) -> None:
-        self._model, self._context, self._parallel = model, context, parallel
-        self._threads, self._idle_seconds = threads or max(1, (os.cpu_count() or 2) // 2), idle_seconds
-        self._server: xllamacpp.Server | None = None
-        self._waiting: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._loading = threading.Lock()
-        self._workers = self._busy = 0
-        self.jobs: set[_Job] = set()
-
-    def submit(self, job: _Job) -> concurrent.futures.Future[Reply]:
-        """Queue a job; jobs are begun in the order they came."""
-        with self._lock:
-            self.jobs.add(job)
-            self._waiting.put(job)
-            if self._workers < self._parallel and len(self.jobs) > self._workers:
-                self._workers += 1
-                threading.Thread(target=self._work, name=f"motet-llama-{self._model}", daemon=True).start()
-        return job.future
-
-    def unload(self) -> None:
-        """Send the threads home; the last one unloads the model."""
-        with self._lock:
-            for _ in range(self._workers):
-                self._waiting.put(None)
-
-    def loaded(self) -> xllamacpp.Server:
-        """The model, loaded if it isn't."""
-        with self._loading:
-            if self._server is None:
-                self._server = _load(self._model, self._context, self._parallel, self._threads)
-            return self._server
-
-    def _work(self) -> None:
-        while True:
-            try:
-                job = self._waiting.get(timeout=self._idle_seconds)
-            except queue.Empty:
-                job = None
-            if job is None:
-                with self._lock:
-                    if self.jobs and self._workers == 1:
-                        continue  # something came in between
-                    self._workers -= 1
-                    if self._workers == 0:
-                        self._server = None
-                    return
-            try:
-                if job.aborted:
-                    job.future.cancel()
-                elif job.future.set_running_or_notify_cancel():
-                    job.future.set_result(job.work(self.loaded()))
-            except BaseException as error:
-                job.future.set_exception(error)
-            finally:
-                with self._lock:
-                    self.jobs.discard(job)
-
-
-_engines: dict[tuple[str, int, int, int | None, float], _Engine] = {}
-_engines_lock = threading.Lock()
-
-
-def _engine(model: str, context: int, parallel: int, threads: int | None, idle_seconds: float) -> _Engine:
-    key = (model, context, parallel, threads, idle_seconds)
-    with _engines_lock:
-        if key not in _engines:
-            _engines[key] = _Engine(*key)
-        return _engines[key]
-
-
-def _load(model: str, context: int, parallel: int, threads: int) -> xllamacpp.Server:
-    path = _path(model)
+@lru_cache
+def _knows_tools(path: Path) -> bool:
+    """Whether the chat template in a GGUF file mentions tools; where it does not, llama.cpp drops them silently."""
     try:
-        import xllamacpp
-    except ImportError:
-        raise BackendError(
-            "model_file", "local models need llama.cpp: run `pip install 'motet[local]'`", retry=False
-        ) from None
-    params = xllamacpp.CommonParams()
-    params.model.path = str(path)
-    params.n_ctx = context * parallel
-    params.n_parallel = parallel
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.cpuparams.poll = params.cpuparams_batch.poll = 0  # a thread that spins takes the core others wait for
-    params.cache_ram_mib = 0  # prefixes are reused from the slots, not kept beside them
-    params.verbosity = -1
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            place = data.find(TEMPLATE, 0, HEADER)
+            start = place + len(TEMPLATE) + 12  # a type of 4 bytes and a length of 8 lie between
+            template = data[start : start + int.from_bytes(data[start - 8 : start], "little")]
+            return place >= 0 and b"tools" in template
+    except (OSError, ValueError):
+        return False
+
+
+def _schema(format: str) -> object:
+    """The JSON schema in an OpenAI `response_format`."""
     try:
-        return xllamacpp.Server(params)
-    except Exception as error:
-        raise BackendError(
-            "model_file",
-            f"{path} can't be loaded ({error}): the file may be corrupt (`motet models verify`), or of a kind that "
-            f"this llama.cpp does not know",
-            retry=False,
-        ) from None
+        said = msgspec.json.decode(format, type=dict[str, object])
+        if said["type"] == "json_schema":
+            return msgspec.convert(said["json_schema"], dict[str, object])["schema"]
+        return {"type": "object"} if said["type"] == "json_object" else {}
+    except (msgspec.MsgspecError, KeyError):
+        raise BackendError("bad_request", f"this is no response_format: {format[:200]}") from None
 
 
-def _path(model: str) -> Path:
-    """The file of a model of the pool, or of one's own; looked at before llama.cpp is."""
-    try:
-        if any(model == pooled.name for pooled in CATALOGUE):
-            return path_of(model)
-        path = Path(model).expanduser()
-        check_gguf(path)
-        return path
-    except ModelFileError as error:
-        raise BackendError("model_file", str(error), retry=False) from None
+def _estimate(text: str) -> int:
+    """Tokens on the high side for small models, which have one for every digit, mark and line end.
 
-
-@atexit.register
-def _leave() -> None:
-    """Stop what is under way: a thread that is writing while Python goes away would crash."""
-    engines = list(_engines.values())
-    for engine in engines:
-        for job in list(engine.jobs):
-            job.aborted = True
-        engine.unload()
-    end = time.monotonic() + LEAVING
-    while any(engine.jobs for engine in engines) and time.monotonic() < end:
-        time.sleep(0.01)
+    >>> _estimate("12 + 30 = 42")
+    12
+    """
+    single = sum(not char.isalpha() for char in text if char.isascii())
+    return estimate_tokens("".join(char for char in text if not char.isascii() or char.isalpha())) + single

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-import msgspec
-
 from motet.backend import Backend, Card, deltas
 from motet.errors import BackendError, ReplayMiss
 from motet.message import Delta, Reply, Request
@@ -37,7 +35,7 @@ class Replayed:
         return self.backend.card
 
     async def complete(self, request: Request) -> Reply:
-        """The recorded reply, with its usage as the backend reported it then."""
+        """The recorded reply."""
         event = self.record.calls.get(request.key)
         if event is None:
             raise ReplayMiss(
@@ -46,12 +44,7 @@ class Replayed:
             )
         if isinstance(event, CallFailed):
             raise BackendError(event.kind, event.text, status=event.status, attempts=event.attempts)
-        reply = event.reply
-        if reply.reported is not None:  # what was wrong with it is found again, and noted again
-            seconds = reply.usage.seconds
-            usage = msgspec.structs.replace(reply.reported, seconds=seconds)
-            reply = msgspec.structs.replace(reply, usage=usage, reported=None)
-        return reply
+        return event.reply
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same, in one piece."""

@@ -66,7 +66,7 @@ class Debate:
         said = await run.each({i: run.ask(self.agents[i], chat) for i in seats})
         for round in range(1, self.rounds):
             run.offer(next(iter(said.values())))
-            if self.stop_at_agreement and len(tally(list(said.values()))) == 1:
+            if self.stop_at_agreement and len(tally(list(said.values()), question=chat.question)) == 1:
                 break
             asks = {i: run.ask(self.agents[i], self._told(chat, said, i, round)) for i in seats if i in said}
             said = {**said, **await run.each(asks, need=0)}

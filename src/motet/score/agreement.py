@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from motet.answer import answer
 from motet.message import Chat, Reply
 from motet.normalise import same
 from motet.run import Agent, Run
@@ -28,4 +29,5 @@ class Agreement:
         if not reply.usable:
             return 0.0
         others = await run.all((run.ask(agent, chat) for agent in self.agents), need=0)
-        return sum(same(reply.text, other.text) for other in others) / len(others) if others else 0.0
+        given = answer(reply.text, chat.question)
+        return sum(same(given, answer(other.text, chat.question)) for other in others) / len(others) if others else 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from motet.answer import right
 from motet.message import Chat, Reply
-from motet.normalise import matches
 from motet.run import Run
 
 
@@ -15,10 +15,10 @@ class Exact:
     """Whether the answer is accepted.
 
     Args:
-        accepted: the accepted answers; compared as `motet.normalise.matches` does.
+        accepted: the accepted answers; compared as `motet.answer.right` does.
     """
 
     accepted: Sequence[str]
 
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
-        return float(reply.usable and matches(reply.text, self.accepted))
+        return float(reply.usable and right(reply.text, self.accepted, chat.question))

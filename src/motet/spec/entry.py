@@ -33,6 +33,7 @@ class AgentEntry:
     Args:
         model: the model's name.
         system: words before everything else.
+        instruction: words after the question, in the user's turn; a small model heeds them more than system words.
         examples: questions with their answers, shown first.
         style: `chat` for turns, `completion` for a few-shot prompt, which is how a base model answers well.
         temperature: 0 is greedy.
@@ -50,6 +51,7 @@ class AgentEntry:
 
     model: ModelName
     system: str = ""
+    instruction: str = ""
     examples: Sequence[Example] = ()
     style: Literal["chat", "completion"] = "chat"
     temperature: Annotated[float, Meta(ge=0)] | None = None
@@ -79,6 +81,7 @@ class AgentEntry:
             backend,
             name,
             self.system,
+            self.instruction,
             self.examples,
             self.style,
             sampling,
@@ -95,6 +98,7 @@ class AgentEntry:
         return cls(
             ModelName(agent.backend.name),
             agent.system,
+            agent.instruction,
             agent.examples,
             agent.style,
             sampling.temperature,

@@ -126,12 +126,16 @@ class LlamaEntry(LanguageModelEntry):
     Args:
         model: its name in the embedded pool (see `motet models list`).
         path: or one's own file; relative to the folder of the configuration.
-        parallel: requests that are worked on at once.
+        parallel: requests that are worked on at once, each with a context of its own.
+        threads: threads that compute; half the cores by default.
+        idle_seconds: after so long without a request the model is unloaded.
     """
 
     model: str = ""
     path: str = ""
     parallel: Annotated[int, Meta(ge=1)] | None = None
+    threads: Annotated[int, Meta(ge=1)] | None = None
+    idle_seconds: Annotated[float, Meta(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,7 +144,11 @@ class LlamaEntry(LanguageModelEntry):
 
     def make(self, name: str, folder: Path | None, keyless: bool) -> Backend:
         """The model, not loaded yet."""
-        raise NotImplementedError
+        from motet.backends.llama import Llama
+
+        said = {key: getattr(self, key) for key in ("context", "parallel", "threads", "idle_seconds", "price")}
+        file = str(_file(self.path, folder)) if self.path else self.model
+        return Llama(file, name, **{key: value for key, value in said.items() if value is not None})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,7 @@ class Reader:
         if typing.get_origin(hint) is Literal:
             if value in typing.get_args(hint):
                 return value
-            near = suggestion(value, typing.get_args(hint)) if isinstance(value, str) else ""
-            raise self._wrong(path, f"should be {expected(hint)}{near}")
+            raise self._wrong(path, f"should be {expected(hint)}{guess(value, typing.get_args(hint))}")
         if hint is object or hint is typing.Any:
             return value
         if not fits(hint, value):
@@ -333,11 +332,19 @@ def expected(hint: object) -> str:
 def suggestion(word: str, known: Iterable[object]) -> str:
     """What to say after an unknown word: the known one that is most like it, or else those there are."""
     names = [str(each) for each in known]
-    near = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if near:
-        return f": did you mean {near[0]}?"
     more = ", …" if len(names) > LISTED else ""
-    return f"; there are: {', '.join(names[:LISTED])}{more}" if names else "; there are none"
+    there_are = f"; there are: {', '.join(names[:LISTED])}{more}" if names else "; there are none"
+    return guess(word, names) or there_are
+
+
+def guess(word: object, known: Iterable[object]) -> str:
+    """The known word that is most like an unknown one, as a question; "" if none is.
+
+    >>> guess("vot", ["debate", "vote"])
+    ': did you mean vote?'
+    """
+    near = difflib.get_close_matches(str(word), [str(each) for each in known], n=1, cutoff=0.6)
+    return f": did you mean {near[0]}?" if near else ""
 
 
 def _kind(value: object) -> str:

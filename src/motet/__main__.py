@@ -1,0 +1,6 @@
+"""`python -m motet` is the `motet` command."""
+
+from motet.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+"""`motet doctor`: does every configured model answer, and if not, what is to be done?"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motet.cli.options import Config, Json
+
+if TYPE_CHECKING:
+    from motet.cli.shapes import Checked
+    from motet.spec import Config as Configuration
+
+QUESTION = "What is 2 + 2? Answer with a number only."
+TOKENS = 16
+"""Enough to see that a model answers; a reply that is cut there is an answer too."""
+TRIED = 4
+"""Models that are tried at once."""
+PACKAGES = ("aiohttp", "msgspec", "pydantic", "rich", "typer", "xllamacpp", "genai-prices", "pyyaml")
+TODO = {
+    "auth": "set the key, or correct it",
+    "quota": "look at the account: it is out of money",
+    "rate_limit": "wait, or lower max_concurrency",
+    "not_found": "correct base_url or model",
+    "connect": "start the server, or correct base_url",
+    "timeout": "is it overloaded? a longer --timeout may do",
+    "server": "the endpoint is in trouble: try again later",
+    "malformed": "does base_url end where the endpoint's API begins (often /v1)?",
+    "bad_request": "correct model or extra",
+}
+
+
+def doctor(
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="How long a model may take.")] = 30.0,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Try every model and say what is wrong.
+
+    Each configured model gets one tiny call.
+
+    Exit code 69 if a model fails that your configuration file defines, or that the default mixture needs; built-in
+    models that nothing of yours uses may be missing.
+    """
+    import platform
+    import shutil
+    import sys
+
+    from motet import __version__, api
+    from motet.cli import output, shapes
+    from motet.cli.codes import Code
+    from motet.paths import cache_dir
+    from motet.runs import folder
+
+    known = api.configuration(config)
+    checked = api.background(_all(known, timeout))
+    health = shapes.Health(
+        ok=all(each.state != "failed" for each in checked),
+        motet=__version__,
+        python=f"{platform.python_version()} ({sys.executable})",
+        platform=platform.platform(),
+        packages={name: _version(name) for name in PACKAGES},
+        config=known.path,
+        cache=str(cache_dir()),
+        runs=str(folder()),
+        free_bytes=shutil.disk_usage(cache_dir()).free,
+        models=checked,
+    )
+    if json:
+        output.json(health)
+    else:
+        _print(health)
+    if not health.ok:
+        raise typer.Exit(Code.UNAVAILABLE)
+
+
+def _print(health: object) -> None:
+    from motet.cli import output, shapes
+
+    assert isinstance(health, shapes.Health)
+    missing = [name for name, version in health.packages.items() if version is None]
+    packages = ", ".join(f"{name} {version}" for name, version in health.packages.items() if version)
+    lines = [
+        f"motet {health.motet}, Python {health.python}, {health.platform}",
+        f"packages: {packages}" + (f"; not installed: {', '.join(missing)}" if missing else ""),
+        f"configuration: {health.config}",
+        f"models and cached replies: {health.cache} ({output.size(health.free_bytes)} free)",
+        f"kept runs: {health.runs}",
+        "",
+    ]
+    output.data("\n".join(lines) + "\n")
+    rows = [
+        (
+            each.name,
+            each.state,
+            f"{each.seconds:.1f}",
+            f"{each.kind}: {each.text}" if each.kind else each.text,
+            each.todo or "–",
+        )
+        for each in health.models
+    ]
+    output.show(output.table(("model", "state", "s", "said", "to do"), rows, wraps=("said", "to do")))
+
+
+async def _all(config: Configuration, timeout: float) -> list[Checked]:
+    """Every model, a few at once."""
+    places = asyncio.Semaphore(TRIED)
+    needed = set()
+    if config.default:
+        models = config.subset(config.default).get("models", {})
+        assert isinstance(models, dict)
+        needed = set(models)
+
+    async def one(name: str) -> Checked:
+        async with places:
+            return await _try(config, name, timeout, vital=name in needed or not _builtin(config, name))
+
+    return list(await asyncio.gather(*(one(name) for name in config.models)))
+
+
+def _builtin(config: Configuration, name: str) -> bool:
+    return config.where(("models", name)).startswith("built-in")
+
+
+async def _try(config: Configuration, name: str, timeout: float, *, vital: bool) -> Checked:
+    from motet.cli import shapes
+    from motet.cli.fetching import absent, command
+    from motet.errors import BackendError, MotetError
+    from motet.message import Message, Request, Sampling
+
+    began, state, kind, text, todo = time.monotonic(), "ok", "", "", ""
+    models = config.document["models"]
+    assert isinstance(models, dict)
+    missing = absent({name: models[name]})
+    try:
+        if missing:
+            todo = command(list(missing.values()))
+            raise BackendError("model_file", "not fetched yet")
+        request = Request(
+            name,
+            messages=(Message("user", QUESTION),),
+            sampling=Sampling(max_tokens=TOKENS),
+            draw=f"doctor-{secrets.token_hex(8)}",  # no cache may answer for the model
+            deadline=time.monotonic() + timeout,
+        )
+        async with asyncio.timeout(timeout):
+            reply = await config.model(name).complete(request)
+        text = {"abstained": "has nothing to say to 2 + 2", "empty": "an empty reply"}.get(reply.state, reply.text)
+    except TimeoutError:
+        state, kind, text = "failed", "timeout", f"no answer within {timeout:g} s"
+    except BackendError as error:
+        state, kind, text = "failed", error.kind, error.text
+    except MotetError as error:
+        state, kind, text = "failed", "config", str(error)
+    except Exception as error:  # a function of one's own that fails is what is looked for here
+        state, kind, text = "failed", "server", f"{type(error).__name__}: {error}"
+        todo = "correct the function"
+    return shapes.Checked(
+        name=name,
+        state="unused" if state == "failed" and not vital else state,
+        kind=kind,
+        text=" ".join(text.split()),
+        todo=todo or TODO.get(kind, ""),
+        seconds=shapes.seconds(time.monotonic() - began),
+    )
+
+
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

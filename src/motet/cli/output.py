@@ -1,0 +1,147 @@
+"""What goes out: data on stdout, everything about it on stderr, plain wherever nobody looks.
+
+Members' words are data from outside: on a terminal, and in every table, control characters are shown as `�`, so that
+no reply can move the cursor or write the clipboard.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+WIDE = 10_000
+"""Columns of a table that goes into a pipe: there, nothing is wrapped or cut."""
+
+
+def printable(text: str) -> str:
+    r"""`text` without what a terminal would obey; line ends and tabs stay.
+
+    >>> printable("4\x1b[2J")
+    '4�[2J'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        "�" if unicodedata.category(each) in ("Cc", "Cf", "Cs") and each not in "\n\t\u200d\u200c" else each
+        for each in text.replace("\r\n", "\n")
+    )
+
+
+class Unread(Exception):
+    """Who reads stdout has closed it: `motet trace list | head -1`."""
+
+
+def data(text: str) -> None:
+    """Write to stdout: what was asked for.
+
+    Raises:
+        Unread: nobody reads it.
+    """
+    text = printable(text) if sys.stdout.isatty() else text
+    _write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+
+
+def json(shape: msgspec.Struct | dict[str, object]) -> None:
+    """Write one JSON object to stdout, in UTF-8 whatever the locale.
+
+    Raises:
+        Unread: nobody reads it.
+    """
+    _write(msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n")
+
+
+def _write(content: bytes) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise Unread from None
+
+
+def say(text: str, style: str = "") -> None:
+    """Write a line to stderr: progress, notes, errors. `style` is one of rich's, for terminals with colours."""
+    text = printable(text)
+    if style and coloured():
+        stderr().print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+    else:
+        sys.stderr.write(text.encode(sys.stderr.encoding or "utf-8", "replace").decode(sys.stderr.encoding or "utf-8"))
+        sys.stderr.write("\n")
+        sys.stderr.flush()
+
+
+def coloured() -> bool:
+    """Whether stderr is a terminal that may have colours."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def animated() -> bool:
+    """Whether anything may move on stderr: a person looks at it, and it can move the cursor."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+
+
+def stdout() -> Console:
+    """A console for tables that are data."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False)
+
+
+def stderr() -> Console:
+    """A console for what is shown beside the data."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wraps: Sequence[str] = ()) -> RenderableType:
+    """A table of texts.
+
+    Args:
+        columns: their headings.
+        rows: their texts.
+        wraps: the columns that are wrapped where space is scarce; the others stay whole.
+    """
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    plain = None if not sys.stdout.isatty() else box.SIMPLE_HEAD
+    made = Table(box=plain, show_edge=False, pad_edge=False, header_style="bold")
+    for name in columns:
+        made.add_column(name, overflow="fold", no_wrap=name not in wraps)
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return made
+
+
+def show(what: RenderableType) -> None:
+    """Write a table to stdout, without blanks at the ends of its lines."""
+    console = stdout()
+    if sys.stdout.isatty():
+        console.print(what)
+        return
+    with console.capture() as captured:
+        console.print(what)
+    data("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+
+
+def size(count: float) -> str:
+    """Bytes for people.
+
+    >>> size(98_362_432)
+    '98.4 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    raise AssertionError

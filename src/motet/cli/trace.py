@@ -1,0 +1,147 @@
+"""`motet trace`: the runs that were kept, and what happened in them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from motet.cli.options import Json, RunName, group
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from motet.cli.shapes import Kept
+    from motet.trace import Trace
+
+app = group("List, show and export the runs that were kept.")
+
+
+class Format(StrEnum):
+    """What a run can be exported as."""
+
+    mermaid = "mermaid"
+    dot = "dot"
+    jsonl = "jsonl"
+
+
+@app.command("list")
+def list_(
+    most: Annotated[int, typer.Option("-n", metavar="N", min=1, help="How many.")] = 20, json: Json = False
+) -> None:
+    """List the newest runs."""
+    from motet.cli import output, shapes
+    from motet.runs import summaries
+    from motet.view import shortened
+
+    found = [_kept(path, trace) for path, trace in summaries(most)]
+    if json:
+        output.json(shapes.Runs(found))
+        return
+    if not found:
+        output.say("no run was kept yet: motet ask 'What is 17 * 23?'")
+        return
+    rows = [
+        (
+            each.run_id,
+            each.mixture,
+            each.outcome or "interrupted",
+            "–" if each.calls is None else str(each.calls),
+            "–" if each.usd is None else f"{each.usd:.4f}",
+            "–" if each.seconds is None else f"{each.seconds:.1f}",
+            shortened(each.question, 50),
+            shortened(each.answer or "–", 30),
+        )
+        for each in found
+    ]
+    columns = ("run", "mixture", "outcome", "calls", "USD", "s", "question", "answer")
+    output.show(output.table(columns, rows, wraps=("question", "answer")))
+
+
+@app.command()
+def show(run: RunName = "last", json: Json = False) -> None:
+    """Show who was asked, how it ended, and who heard whom."""
+    from motet.cli import output, shapes
+    from motet.runs import load
+    from motet.view import nodes
+
+    trace = load(run)
+    kept = _kept(None, trace)
+    if json:
+        heard = _heard(trace)
+        asks = [
+            shapes.Ask(
+                path=node.path,
+                agent=node.agent,
+                state=node.state,
+                text=node.text,
+                seconds=shapes.seconds(node.seconds),
+                heard=heard.get(node.path, []),
+            )
+            for node in nodes(trace)
+        ]
+        output.json(shapes.Run(kept, asks))
+        return
+    about = [f"{kept.run_id}  {kept.mixture}  {kept.outcome or 'interrupted'}"]
+    if kept.calls is not None and kept.usd is not None and kept.seconds is not None:
+        about.append(f"{kept.calls} calls  ${kept.usd:.4f}  {kept.seconds:.2f} s")
+    lines = ["  ".join(about), f"question: {' '.join(kept.question.split())}", "", graph(trace)]
+    if kept.answer is not None:
+        lines += ["", f"answer: {kept.answer}"]
+    output.data("\n".join(lines) + "\n")
+
+
+@app.command()
+def export(
+    run: RunName = "last",
+    format_: Annotated[Format, typer.Option("--format", "-f", help="As what.")] = Format.mermaid,
+) -> None:
+    """Print a run as a graph, or as its events."""
+    from motet.cli import output
+    from motet.runs import load
+    from motet.trace import Trace
+    from motet.view import dot, mermaid
+
+    trace = load(run)
+    texts = {Format.mermaid: mermaid, Format.dot: dot, Format.jsonl: Trace.to_jsonl}
+    output.data(texts[format_](trace))
+
+
+def graph(trace: Trace) -> str:
+    """The tree of a run, and who heard whom."""
+    from motet.view import tree
+
+    heard = [f"{listener} ← {', '.join(sources)}" for listener, sources in _heard(trace).items()]
+    return "\n".join([tree(trace), *(["", "who heard whom", *heard] if heard else [])])
+
+
+def _heard(trace: Trace) -> dict[str, list[str]]:
+    """The places of those whose words were given to each ask, or that it was made from."""
+    from motet.view import edges
+
+    heard: dict[str, list[str]] = {}
+    for source, listener in edges(trace):
+        heard.setdefault(listener.path, []).append(source.path)
+    return heard
+
+
+def _kept(path: Path | None, trace: Trace | None) -> Kept:
+    """What a list says of a run; of a file that is no trace, its name."""
+    from motet.cli import shapes
+    from motet.trace import RunEnded, RunStarted
+
+    started = next((event for event in trace or () if isinstance(event, RunStarted)), None)
+    ended = next((event for event in trace or () if isinstance(event, RunEnded)), None)
+    known = ended if ended is not None and not ended.error.startswith("interrupted") else None
+    return shapes.Kept(
+        run_id=started.run if started else path.stem if path else "",
+        date=started.date if started else "",
+        mixture=started.agent if started else "",
+        question=started.chat.question if started else "",
+        outcome=known.outcome if known else None,
+        answer=known.reply.text if known and known.reply else None,
+        calls=ended.usage.calls if ended else None,
+        usd=shapes.dollars(ended.usage.usd) if ended else None,
+        seconds=shapes.seconds(ended.at) if ended else None,
+    )
