@@ -6,13 +6,12 @@ import asyncio
 import random
 from typing import Any
 
-import pytest
-from acting import Doing, agent, check_settled, check_trace, down, go
+from acting import Doing, agent, check_settled, check_trace, down
 
-from motet import Budget, Chat, ModelAgent, Reply, Run, Scripted, Vote, perform
+from motet import Budget, Chat, ModelAgent, Reply, Run, perform
 from motet.backend import estimate_tokens
 from motet.clock import run_virtual
-from motet.errors import AgentFailed, BudgetExceeded, MotetError, ReplayMiss, TooFewReplies
+from motet.errors import TooFewReplies
 from motet.message import Request, Usage
 from motet.outcome import Result
 from motet.replay import replay
@@ -144,7 +143,8 @@ def same(again: Result, result: Result) -> None:
 
 def test_whatever_happens_ends_settles_and_replays() -> None:
     """Failures, stragglers, hedges, purses within purses, shared calls: nothing is left over, no limit is passed, and
-    it all comes out of the trace again."""
+    it all comes out of the trace again.
+    """
     for seed in range(300):
         check(seed)
 

@@ -17,7 +17,7 @@ from motet.backend import Backend, prompt_tokens
 from motet.errors import AgentFailed, BackendError, Failure, ToolError
 from motet.fit import Rule, fit, shares, shortened
 from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, ToolSpec, hear
-from motet.prompt import Example, chat_prompt, completion_prompt, unfenced, disarmed
+from motet.prompt import Example, chat_prompt, completion_prompt, disarmed, unfenced
 from motet.run import Run
 from motet.tool import Tool
 from motet.trace import Fitted, ToolCalled

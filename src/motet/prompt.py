@@ -64,7 +64,7 @@ def disarmed(text: str) -> str:
 def unfenced(text: str) -> str:
     """A listener's own words without fences that it copied from its prompt.
 
-    >>> unfenced('<reply id="A">\\n391\\n</reply>')
+    >>> unfenced('<reply id="A">391</reply>')
     '391'
     """
     return _FENCE.sub("", text).strip() if "reply" in text else text

@@ -615,7 +615,7 @@ class Run:
         self, agent: Agent, chat: Chat, budget: Budget | None, hedge: Agent | None, after: float, *, answering: bool
     ) -> Ask:
         name = agent.name
-        step = name.translate(_UNPATHLIKE)
+        step = name.translate(_UNPATHLIKE).lstrip(".")  # as the parts of a place begin
         place = self._asked.get(step, 0)
         self._asked[step] = place + 1
         drawn = (name, chat.key)

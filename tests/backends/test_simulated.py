@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ from motet.errors import BackendError, UsageError
 from motet.message import Chat, Message, Reply, Request, Sampling, hear
 from motet.perform import perform
 from motet.prompt import Example, chat_prompt, completion_prompt
-from motet.run import Run
+from motet.run import CROWD, Run
 from motet.testing import check_backend
 
 NORMAL = NormalDist()
@@ -528,6 +529,31 @@ async def test_simulated_members_work_in_a_mixture(style: str) -> None:
         assert not result.warnings
         covered += some
     assert near(covered / 60, 1 - 0.6**3, 60)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """One agent, asked as many questions at once."""
+
+    member: ModelAgent
+    questions: Sequence[Question]
+    name: str = "crowd"
+
+    async def __call__(self, chat: Chat, run: Run) -> Reply:
+        replies = await run.all(run.ask(self.member, Chat.of(question.text)) for question in self.questions)
+        return replies[-1]
+
+
+def test_a_crowd_is_kept_from_the_collector_only_while_it_lasts() -> None:
+    """Thousands of asks in flight are frozen out of the garbage collector's sight, and given back when they end."""
+    world = World(seed=31)
+    frozen: list[int] = []
+    member = ModelAgent(Simulated("m", world, latency=1.0), "member")
+    crowd = Crowd(member, world.questions(CROWD + 10))
+    result = run_virtual(perform(crowd, "Go.", watchers=[lambda _: frozen.append(gc.get_freeze_count())]))
+    assert result.usage.calls == CROWD + 10
+    assert max(frozen) > CROWD
+    assert gc.get_freeze_count() == 0
 
 
 # ---- what makes no sense

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from motet.cli import agents, ask, config, doctor, init, mixtures, models, replay, trace
+from motet.cli.codes import Code, code_of
 from motet.errors import MotetError
 
 EPILOG = "First: motet models fetch smollm2-135m. Then: motet ask 'Who wrote Faust?'"
@@ -33,7 +34,6 @@ app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.add_typer(trace.app, name="trace")
 
-INTERRUPTED = 130
 _Refused: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises when the command line itself makes no sense; it has no public name."""
 
@@ -61,7 +61,6 @@ def run(arguments: Sequence[str]) -> int:
 
     Returns:
         The exit code. Whatever motet raises on purpose has been told in a line by then; a bug is raised.
-
     """
     from typer.main import get_command
 
@@ -72,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         code = int(get_command(app).main(list(arguments), prog_name="motet", standalone_mode=False) or 0)
-        if code == INTERRUPTED and "--json" in arguments:
+        if code == Code.INTERRUPTED and "--json" in arguments:
             _object(KeyboardInterrupt("interrupted"))
         return code
     except Unread:
@@ -96,7 +95,6 @@ def _usage(error: Exception) -> MotetError:
 def _told(error: MotetError, arguments: Sequence[str]) -> int:
     """Say what happened, on stderr and where JSON was asked for on stdout too."""
     from motet.cli import output
-    from motet.cli.codes import code_of
 
     for line in str(error).splitlines():
         output.say(f"motet: {line}", style="red")

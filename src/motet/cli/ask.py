@@ -95,15 +95,14 @@ def ask(
     if estimate:
         _estimate(known, mixture, question, purse, json)
         return
-    from motet.cli import fetching, output
+    from motet.cli import fetching
+    from motet.cli.codes import code_of_result
 
-    hints = fetching.ensure(known, mixture or known.default)
+    fetching.ensure(known, mixture or known.default)
     asked = api.prepare(mixture or None, config=known, budget=purse)
     result = _perform(asked, question, seed, trace, stream)
     report(result, views, json)
-    for hint in hints:
-        output.say(hint, style="dim")
-    raise typer.Exit(_code(result))
+    raise typer.Exit(code_of_result(result))
 
 
 def report(result: Result, views: list[str], json: bool) -> None:
@@ -227,11 +226,9 @@ def _perform(asked: Asked, question: str, seed: int, trace: Path | None, stream:
         with live(view) if drawn else contextlib.nullcontext():
             return api.background(asked.put(question, seed=seed, watchers=watchers, stream=drawn and stream))
     except KeyboardInterrupt:
-        path = keepers[0].path
-        kept = (
-            f"; what was said so far is kept: motet trace show {path.stem}" if path and not keepers[0].trouble else ""
-        )
-        output.say(f"motet: interrupted{kept}", style="yellow")
+        run = keepers[0].path
+        where = f"; what was said so far is kept: motet trace show {run.stem}" if run and not keepers[0].trouble else ""
+        output.say(f"motet: interrupted{where}", style="yellow")
         raise
     finally:
         for keeper in keepers:
@@ -260,9 +257,3 @@ def _replies(result: Result) -> Table:
             Text(printable(member.text)),
         )
     return table
-
-
-def _code(result: Result) -> int:
-    from motet.cli.codes import code_of_result
-
-    return code_of_result(result)

@@ -27,6 +27,11 @@ def get(name: str, *, accept_license: bool = False, force: bool = False) -> Path
     try:
         with progress(name) as tell:
             return fetch(name, accept_license=accept_license, force=force, progress=tell)
+    except KeyboardInterrupt:
+        output.say(
+            "motet: interrupted; what was fetched is kept, and the next fetch goes on from there", style="yellow"
+        )
+        raise
     except LicenseRequired as error:
         if accept_license or not asks():
             raise
@@ -124,13 +129,11 @@ def command(models: Sequence[ModelStatus]) -> str:
     return f"motet models fetch {' '.join(dict.fromkeys(model.name for model in models))}{accept}"
 
 
-def ensure(config: Config, name: str) -> list[str]:
+def ensure(config: Config, name: str) -> None:
     """See to it that a mixture has a language model to ask, before it is asked.
 
     Where none of its language models is here, whoever sits at the terminal is offered the one that needs no consent.
-
-    Returns:
-        What to say of those that are missing and that it can do without.
+    Those that it can do without are found missing when they are called.
 
     Raises:
         ModelFileError: there is none; says the command that fetches them.
@@ -138,11 +141,9 @@ def ensure(config: Config, name: str) -> list[str]:
     models = config.subset(name).get("models")
     assert isinstance(models, dict)
     missing = absent(models)
-    if not missing:
-        return []
     speaking = [each for each, table in models.items() if backend(table) != "function"]
-    if set(speaking) - set(missing):
-        return [f"{each} is not here: {command([model])}" for each, model in missing.items()]
+    if not missing or set(speaking) - set(missing):
+        return
     wanted = list({model.name: model for model in missing.values()}.values())
     free = next((model for model in wanted if not model.must_accept), None)
     if free is None or not asks():
@@ -158,4 +159,3 @@ def ensure(config: Config, name: str) -> list[str]:
     ):
         raise ModelFileError(f"nothing was fetched: `{command([free])}` does it later")
     get(free.name)
-    return [f"{each} is not here: {command([model])}" for each, model in missing.items() if model.name != free.name]

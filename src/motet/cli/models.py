@@ -60,11 +60,7 @@ def fetch(
 
     found = {}
     for name in _chosen(names, all_):
-        try:
-            found[name] = str(fetching.get(name, accept_license=accept_license, force=force))
-        except KeyboardInterrupt:
-            output.say("motet: interrupted; what was fetched is kept, and the same command goes on from there")
-            raise
+        found[name] = str(fetching.get(name, accept_license=accept_license, force=force))
         output.say(f"{name} is here: {found[name]}", style="green")
     if json:
         output.json(shapes.Fetched(found))
