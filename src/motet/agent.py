@@ -89,11 +89,11 @@ class ModelAgent:
         rng = run.rng if chat.sources else _UNUSED
         if self.style == "completion":
             prompt = completion_prompt(chat, rng, system=self.system, examples=self.examples)
-            return Request(self.backend.name, prompt=prompt, sampling=self.sampling)
+            return Request(self.backend.name, prompt=prompt, sampling=self.sampling, asked=chat.question)
         if self.instruction:
             chat = _after_question(chat, Message("note", self.instruction))
         messages = chat_prompt(chat, rng, system=self.system, examples=self.examples)
-        return Request(self.backend.name, messages=messages, sampling=self.sampling)
+        return Request(self.backend.name, messages=messages, sampling=self.sampling, asked=chat.question)
 
     async def _use(self, own: dict[str, Tool], call: ToolCall, run: Run) -> Message:
         """Call a tool; what goes wrong is told to the model."""
@@ -174,10 +174,11 @@ class ModelAgent:
     async def _merged(self, plain: Chat, texts: Sequence[Message], tokens: int, run: Run) -> str:
         """One text made of several by this agent's own model, `tokens` long at most; "" if it gives none."""
         count = self.backend.count
-        sampling = msgspec.structs.replace(self.sampling, max_tokens=tokens, format="", grammar="")
         empty = prompt_tokens(self.backend, self._request(hear(plain, [], MERGE), run))
-        room = (self.backend.card.context or 0) - empty - tokens - FENCE_TOKENS * len(texts)
-        sizes = shares([count(message.text) for message in texts], room)
+        room = (self.backend.card.context or 0) - empty - FENCE_TOKENS * len(texts)
+        tokens = min(tokens, room // 2)  # the rest is for what it is made of
+        sampling = msgspec.structs.replace(self.sampling, max_tokens=tokens, format="", grammar="")
+        sizes = shares([count(message.text) for message in texts], room - tokens)
         shown = [shortened(message.text, size, count) for message, size in zip(texts, sizes, strict=True)]
         if not all(shown):
             return ""

@@ -179,9 +179,9 @@ class ToolSpec(msgspec.Struct, frozen=True, gc=False):
 class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """What a backend gets.
 
-    `messages` for a chat, or `prompt` for a plain completion. `draw` tells the draws of one content apart;
-    `seed` is the run's. `deadline` (on the event loop's clock) and `allowance` (output tokens that the
-    budget still permits) are circumstances: no part of the key.
+    `messages` for a chat, or `prompt` for a plain completion. `draw` tells the draws of one content apart; `seed` is the
+    run's. `asked` (the question alone, without what was heard and told beside it), `deadline` (on the event loop's
+    clock) and `allowance` (output tokens that the budget still permits) are circumstances: no part of the key.
     """
 
     model: str
@@ -191,6 +191,7 @@ class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     tools: tuple[ToolSpec, ...] = ()
     seed: int = 0
     draw: str = ""
+    asked: str = ""
     deadline: float | None = None
     allowance: int | None = None
 
@@ -221,8 +222,8 @@ class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
 
     @property
     def question(self) -> str:
-        """The words the last user turn says, for backends that are functions of the question."""
-        return Chat(self.messages).question
+        """The question, for backends that are functions of it; the last user turn where it is not told."""
+        return self.asked or Chat(self.messages).question
 
     @property
     def text(self) -> str:

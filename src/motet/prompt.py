@@ -25,11 +25,16 @@ _MARKS = re.compile(
 )
 
 
-class Example(msgspec.Struct, frozen=True):
-    """A question and the answer it should get, shown before the real one."""
+class Example(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A question and the answer it should get, shown before the real one.
+
+    `heard` are answers others might suggest. A few-shot prompt shows them when the real question comes with heard
+    words, so that a base model sees what is made of suggestions.
+    """
 
     question: str
     answer: str
+    heard: tuple[str, ...] = ()
 
 
 _FENCE = re.compile(r'<\s*/?\s*reply\b(?:\s+id="[^"<>\n]{0,8}")?\s*>', re.IGNORECASE)
@@ -137,15 +142,20 @@ def completion_prompt(chat: Chat, rng: random.Random, *, system: str = "", examp
     A base model follows patterns, not orders: notes are left out, and heard words stand as suggestions on one line
     each, so that no member can write a turn of its own.
     """
+    heard = list(labelled([m for m in chat.messages if m.source], rng, map(label, count())))
     blocks = [system] if system else []
-    blocks += [f"Q: {example.question}\nA: {example.answer}" for example in examples]
+    for example in examples:
+        blocks.append(f"Q: {example.question}{_suggested(example.heard if heard else ())}\nA: {example.answer}")
     turns = [m for m in chat.messages if m.role in ("user", "assistant") and not m.source]
     for message in turns[:-1]:
         blocks.append(f"{'Q' if message.role == 'user' else 'A'}: {_line(message.text)}")
-    heard = labelled([m for m in chat.messages if m.source], rng, map(label, count()))
-    suggestions = "".join(f"\nSuggested answer: {_line(disarmed(message.text))}" for message in heard)
+    suggestions = _suggested([disarmed(message.text) for message in heard])
     blocks.append(f"Q: {_line(turns[-1].text) if turns else ''}{suggestions}\nA:")
     return "\n\n".join(blocks)
+
+
+def _suggested(answers: Iterable[str]) -> str:
+    return "".join(f"\nSuggested answer: {_line(answer)}" for answer in answers)
 
 
 def _line(text: str) -> str:

@@ -26,6 +26,7 @@ from motet.perform import perform
 from motet.prompt import Example, chat_prompt, completion_prompt
 from motet.run import CROWD, Run
 from motet.testing import check_backend
+from motet.trace import CallEnded, Event
 
 NORMAL = NormalDist()
 N = 2_000
@@ -257,6 +258,14 @@ def test_who_is_not_persuaded_stays_with_what_it_said() -> None:
         for draw in ("", "1"):
             alone = backend.think(asks(question, draw=draw)).answer
             assert backend.think(asks(question, draw=draw, heard=question.wrong)).answer == alone
+    examples = [Example(world.question(N).text, "12345", heard=("12345", "54321"))]
+    for question in world.questions(200):
+        chats = [Chat.of(question.text)]
+        chats.append(hear(chats[0], [Reply(question.wrong[0], id="r1")]))
+        prompts = [completion_prompt(chat, Random(0), examples=examples) for chat in chats]
+        thoughts = [backend.think(Request("m", prompt=prompt)) for prompt in prompts]
+        assert [thought.heard for thought in thoughts] == [(), question.wrong[:1]]
+        assert thoughts[0].answer == thoughts[1].answer
     question = world.question(0)
     turns = (
         Message("user", question.text),
@@ -550,9 +559,14 @@ def test_a_crowd_is_kept_from_the_collector_only_while_it_lasts() -> None:
     frozen: list[int] = []
     member = ModelAgent(Simulated("m", world, latency=1.0), "member")
     crowd = Crowd(member, world.questions(CROWD + 10))
-    result = run_virtual(perform(crowd, "Go.", watchers=[lambda _: frozen.append(gc.get_freeze_count())]))
+
+    def watch(event: Event) -> None:
+        if isinstance(event, CallEnded) and not frozen:  # the first reply: all are in flight
+            frozen.append(gc.get_freeze_count())
+
+    result = run_virtual(perform(crowd, "Go.", watchers=[watch]))
     assert result.usage.calls == CROWD + 10
-    assert max(frozen) > CROWD
+    assert frozen[0] > CROWD
     assert gc.get_freeze_count() == 0
 
 

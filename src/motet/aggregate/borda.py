@@ -13,7 +13,7 @@ import msgspec
 
 from motet.aggregate.plurality import Plurality
 from motet.ballot import read_ranking
-from motet.message import Chat, Reply, hear
+from motet.message import Chat, Message, Reply, hear
 from motet.prompt import label
 from motet.run import Agent, Run
 
@@ -50,7 +50,7 @@ async def ranked(
     shown = list(replies)
     run.rng.shuffle(shown)
     labels = [label(len(chat.heard) + place) for place in range(len(shown))]  # others are in the chat already
-    asked = hear(chat, shown, note, labels)
+    asked = hear(chat.add(Message("user", note)), shown, labels=labels)  # the question is now to rank
     said = await run.all((run.ask(voter, asked) for voter in voters), need=0)
     ballots = []
     for reply in said:

@@ -6,7 +6,7 @@
     >>> asyncio.run(shout.complete(Request("shout", messages=(Message("user", "hello"),)))).text
     'HELLO'
 
-The function gets the user's question and gives the answer, or None to abstain: nothing to say is a reply, not a failure.
+The function gets the user's question and gives the answer, or None to abstain: nothing to say is no failure.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from motet.backend import Card, deltas, estimate_tokens
 from motet.message import Delta, Reply, Request, abstain
 
-Answer = Callable[[str], "str | None | Awaitable[str | None]"]
+Answer = Callable[[str], "str | Awaitable[str | None] | None"]
 
 
 @dataclass(frozen=True)

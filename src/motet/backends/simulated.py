@@ -49,7 +49,7 @@ _MARK = re.compile(r"\[w(\d+)q(\d+)\]")
 _NUMBER = re.compile(r"\b\d{5}\b")
 _FENCE = "<reply id="
 _FENCED = re.compile(r'<reply id="[^"\n]*">\n(.*?)\n</reply>', re.DOTALL)
-_SUGGESTED = re.compile(r"^Suggested answer: (.*)$", re.MULTILINE)
+_SUGGESTED = re.compile(r"\nSuggested answer: (.*)")
 _WORDS = "let now see how the sum can add and you may try any old way but ask why not "
 """What a reply says before its answer: four characters a token, as `Simulated.count` counts them."""
 
@@ -359,7 +359,8 @@ class Simulated:
             asked = request.prompt[start:]
             question = self.world.find(asked)
             if question is not None:
-                return question, request.prompt[:start], _answers(question, _SUGGESTED.findall(asked)), ""
+                persona = _SUGGESTED.sub("", request.prompt[:start])  # examples show them only when something is heard
+                return question, persona, _answers(question, _SUGGESTED.findall(asked)), ""
         messages = request.messages
         for place in range(len(messages) - 1, -1, -1):
             asked = messages[place].text

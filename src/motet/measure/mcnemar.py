@@ -43,5 +43,5 @@ def exact_sign(wins: int, losses: int) -> float:
     (1.0, 1.0)
     """
     n, least = wins + losses, min(wins, losses)
-    tail = sum(math.comb(n, k) for k in range(least + 1))
-    return min(1.0, 2 * tail / 2**n)
+    tail: int = sum(math.comb(n, k) for k in range(least + 1))
+    return min(1.0, tail / 2 ** (n - 1)) if n else 1.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from motet.ballot import read_grade
-from motet.message import Chat, Reply, hear
+from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
 NOTE = (
@@ -35,7 +35,8 @@ class Judge:
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
         if not reply.usable:
             return 0.0
-        asked = hear(chat, [reply], self.note.replace("{scale}", str(self.scale)))
+        note = self.note.replace("{scale}", str(self.scale))
+        asked = hear(chat.add(Message("user", note)), [reply])  # the question is now to grade
         said = await run.all([run.ask(self.agent, asked)], need=0)
         grade = read_grade(said[0].text, self.scale) if said else None
         if grade is None:
