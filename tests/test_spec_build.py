@@ -82,7 +82,8 @@ def mixture(composition: str, **fields: object) -> Document:
 def test_an_agent_entry_is_a_model_agent() -> None:
     """Every key of an agent arrives where it belongs."""
     entry = {
-        "model": "a", "system": "Be brief.", "instruction": "A word.", "style": "completion", "temperature": 1, "top_p": 0.5, "max_tokens": 9,
+        "model": "a", "system": "Be brief.", "instruction": "A word.", "style": "completion", "temperature": 1,
+        "top_p": 0.5, "max_tokens": 9,
         "stop": "\n", "logprobs": 1, "grammar": 'root ::= "x"', "format": {"type": "json_object"}, "max_steps": 3,
         "fit": "drop", "about": "a test", "examples": [{"question": "q", "answer": "r"}],
     }  # fmt: skip
