@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -161,8 +161,12 @@ def overhead(rounds: int) -> dict[str, object]:
 # ---- (c) asks in flight
 
 
-def flight(asks: int) -> dict[str, object]:
+def flight(asks: int, freeze: bool = True) -> dict[str, object]:
     """As many asks as wanted in flight at once on the simulated backend, while a heartbeat measures the loop's delay.
+
+    With `freeze`, every 2,048 questions what is alive is taken out of the garbage collector's sight, as a program with
+    so many objects should do: else Python walks through millions of live objects again and again, and stops for a
+    second or more each time. motet does not do this by itself, since the collector belongs to the whole process.
 
     The heart sleeps 10 ms and notes how late it wakes. A stall hides the beats it swallows, so the delay is also told
     as a control call at a random moment would meet it: beats that should have come during a stall are put back.
@@ -203,8 +207,13 @@ def flight(asks: int) -> dict[str, object]:
         name: str = "crowd"
 
         async def __call__(self, chat: Chat, run: Run) -> Reply:
-            questions = (Chat.of(world.question(number).text) for number in range(asks))
-            replies = await run.all(run.ask(self.member, question) for question in questions)
+            def questions() -> Iterator[Chat]:
+                for number in range(asks):
+                    if freeze and number % 2048 == 2047:
+                        gc.freeze()
+                    yield Chat.of(world.question(number).text)
+
+            replies = await run.all(run.ask(self.member, question) for question in questions())
             return replies[0]
 
     counted = Counted()
@@ -241,6 +250,7 @@ def flight(asks: int) -> dict[str, object]:
     met = [delay - beat * missed for delay in delays for missed in range(int(delay / beat) + 1)]
     return {
         "asks": asks,
+        "frozen": freeze,
         "calls": calls,
         "outcome": state,
         "most_in_flight": counted.most,
@@ -421,13 +431,14 @@ def main() -> None:
     parser.add_argument("--install-size", action="store_true", help="measure the install as well (a minute)")
     parser.add_argument("--rounds", type=int, default=100, help="rounds of `overhead`, at least 28")
     parser.add_argument("--asks", type=int, default=130_000, help="asks in flight at once")
+    parser.add_argument("--leave-collector", action="store_true", help="`flight --here` without freezing what is alive")
     parser.add_argument("--here", action="store_true", help="`flight` in this process, printed alone")
     parser.add_argument("--out", type=Path, help="write the JSON there as well")
     asked = parser.parse_args()
     if asked.rounds < 28:
         parser.error(f"{asked.rounds} rounds say little: give 28 or more, of which the calmest quarter is told apart")
     if asked.here:
-        print(json.dumps(flight(asked.asks)))
+        print(json.dumps(flight(asked.asks, freeze=not asked.leave_collector)))
         return
     wanted = (
         {asked.only}

@@ -72,8 +72,11 @@ class ModelAgent:
             tools = run.tools if last else offered
             sent = msgspec.structs.replace(request, tools=tools) if tools else request
             reply = await run.call(self.backend, sent, heard=chat.sources)
-            if not reply.tool_calls or any(spec.name == call.name for call in reply.tool_calls for spec in run.tools):
-                return self._tidied(reply, chat)
+            clients = tuple(call for call in reply.tool_calls if any(spec.name == call.name for spec in run.tools))
+            if clients or not reply.tool_calls:
+                return self._tidied(msgspec.structs.replace(reply, tool_calls=clients), chat)
+            if last:
+                break
             results = [await self._use(own, call, run) for call in reply.tool_calls]
             said = Message("assistant", reply.text, tool_calls=reply.tool_calls)
             request = msgspec.structs.replace(request, messages=(*request.messages, said, *results))

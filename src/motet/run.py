@@ -11,7 +11,6 @@ are an error that says who failed and why. A bug in an agent crashes loudly wher
 from __future__ import annotations
 
 import asyncio
-import gc
 import random
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -55,12 +54,6 @@ Seat = TypeVar("Seat")
 Part = TypeVar("Part")
 BATCH = 256
 """Tasks started before the loop gets a turn, so that a hundred thousand asks do not block it."""
-CROWD = 2048
-"""Asks side by side, every so many of which what is alive is taken out of the garbage collector's sight until they have
-ended: else it would walk through millions of live objects again and again, and stop the loop for seconds each time."""
-LINGER = 0.25
-"""Seconds after a deadline in which agents may still make a reply of what they have; then they are cancelled. Their
-calls end at the deadline itself."""
 
 
 @runtime_checkable
@@ -627,20 +620,14 @@ class Run:
     async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:
         tasks: dict[Seat, _Asked] = {}
         asked: list[Ask] = []
-        try:
-            async with _Group() as group:
-                for place, (seat, ask) in enumerate(asks):
-                    tasks[seat] = group.create_task(ask.settled())
-                    asked.append(ask)
-                    if place % BATCH == BATCH - 1:
-                        await asyncio.sleep(0)
-                    if place % CROWD == CROWD - 1:
-                        gc.freeze()
-                if grace is not None and tasks and self._shared.record is None:
-                    await _stragglers(tasks.values(), need, grace)
-        finally:
-            if len(tasks) >= CROWD:
-                gc.unfreeze()
+        async with _Group() as group:
+            for place, (seat, ask) in enumerate(asks):
+                tasks[seat] = group.create_task(ask.settled())
+                asked.append(ask)
+                if place % BATCH == BATCH - 1:
+                    await asyncio.sleep(0)
+            if grace is not None and tasks and self._shared.record is None:
+                await _stragglers(tasks.values(), need, grace)
         return self._quorum(tasks, asked, need)
 
     def _quorum(self, tasks: Mapping[Seat, _Asked], asked: Sequence[Ask], need: int) -> dict[Seat, Reply]:

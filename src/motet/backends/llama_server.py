@@ -285,8 +285,9 @@ def load(path: Path, context: int, parallel: int, threads: int) -> Native:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_ram_mib = PREFIXES_MIB
     params.swa_full = True  # else a prefix longer than the sliding window could not be used again
-    # These two make a reply independent of what else is in the batch; see `motet.backends.llama`.
+    # With these a reply hardly depends on what else is in its batch, or on what is cached: `motet.backends.llama`.
     params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     params.no_extra_bufts = True
     params.warmup = params.fit_params = False
     params.verbosity = -1
