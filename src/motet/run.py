@@ -54,6 +54,9 @@ Seat = TypeVar("Seat")
 Part = TypeVar("Part")
 BATCH = 256
 """Tasks started before the loop gets a turn, so that a hundred thousand asks do not block it."""
+LINGER = 0.25
+"""Seconds after a deadline in which agents may still make a reply of what they have; then they are cancelled. Their
+calls end at the deadline itself."""
 
 
 @runtime_checkable
