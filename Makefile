@@ -25,7 +25,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]' --group dev
 	@touch $@
 
-models: $(READY) ## fetch the two embedded models (230 MB; once a machine)
+models: $(READY) ## fetch the two embedded models (330 MB, once a machine)
 	@$(BIN)/motet models fetch smollm2-135m
 	@$(BIN)/motet models fetch gemma3-270m --accept-license
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import motet
 from motet import Agent, Chat, Plurality, Reply, Run
 from motet.normalise import same
+from motet.spec import load
 from motet.view import tree
 
 
@@ -31,7 +32,7 @@ class TieBreak:
 
 
 if __name__ == "__main__":
-    config = motet.load()
+    config = load()
     members = [config.agent(name) for name in ("smollm2-chat", "gemma3-few-shot", "smollm2-few-shot")]
     result = motet.ask("What is the capital of France?", TieBreak(members))
     print(result.text)

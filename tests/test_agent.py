@@ -22,10 +22,12 @@ from motet import (
     tool,
 )
 from motet.clock import run_virtual
+from motet.errors import ReplayMiss
 from motet.message import Request, ToolCall, ToolSpec
 from motet.outcome import Result
+from motet.replay import replay
 from motet.run import Agent
-from motet.trace import CallStarted, ToolCalled
+from motet.trace import CallStarted, ToolCalled, Trace
 
 used: list[tuple[int, int]] = []
 
@@ -216,3 +218,18 @@ def test_the_clients_results_go_to_whoever_acts() -> None:
     result = run_virtual(perform(ModelAgent(calling("It is sunny."), "a"), chat, tools=[CLIENTS]))
     (request,) = sent(result)
     assert list(request.messages) == chat
+
+
+def test_a_replay_calls_no_tool() -> None:
+    """What a tool did is not done again: its result comes from the trace, also that of one that failed."""
+    turn = [call("add", '{"a": 2, "b": 40}'), call("fail", '{"reason": "no disk"}', "c2")]
+    agent = ModelAgent(calling(turn, "It is 42."), "a", tools=[tool(add), tool(fail)])
+    result = ask(agent)
+    used.clear()
+    again = run_virtual(replay(Trace.from_jsonl(result.trace.to_jsonl()), agent))
+    assert (again.reply, used) == (result.reply, [])
+    tools = [[event for event in each.trace if isinstance(event, ToolCalled)] for each in (result, again)]
+    assert [(event.result, event.failed) for event in tools[1]] == [(event.result, event.failed) for event in tools[0]]
+    trace = Trace([event for event in result.trace if not isinstance(event, ToolCalled)])
+    with pytest.raises(ReplayMiss, match="no call of the tool add like this at /a"):
+        run_virtual(replay(trace, agent))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from motet.ballot import read_choice, read_grade, read_ranking
 
 LABELS = ["A", "B", "C"]
-WORDS = "I think that reply A is a good one but B and C are not better than 7 others , . : \n - ranking grade 10 / 3 ( )"
+WORDS = "I think that reply A is good but B and C are not better than 7 others , . : \n - ranking grade 10 / 3 ( )"
 PROSE = st.lists(st.sampled_from(WORDS.split(" ")), max_size=25).map(" ".join)
 
 

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
-from acting import Doing, agent, check_trace, down, go
+from acting import Doing, agent, check_settled, check_trace, down, go
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -994,3 +994,29 @@ def test_parts_fail_in_their_order() -> None:
 
     with pytest.raises(KeyError, match="a bug"):
         go(buggy)
+
+
+def test_a_watcher_that_fails_leaves_nothing_open() -> None:
+    """What a watcher raises is loud; the stream it interrupted is closed, and the purse has its reservation back."""
+    closed: list[bool] = []
+
+    @dataclass
+    class Streaming(Obeying):
+        async def stream(self, request: Request):  # type: ignore[no-untyped-def]
+            try:
+                yield Delta(text="one ")
+                yield Delta(text="two")
+                yield Delta(reply=Reply("one two", usage=Usage(1, 5, output=2)))
+            finally:
+                closed.append(True)
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Streamed if stream else CallStarted):
+            raise KeyError("a bug")
+
+    for stream in (True, False):
+        budget = Budget(tokens=1000)
+        with pytest.raises(KeyError, match="a bug"):
+            virtual(perform(ModelAgent(Streaming(), "a"), "What?", stream=stream, watchers=[watch], budget=budget))
+        check_settled(budget)
+    assert closed == [True]

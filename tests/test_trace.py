@@ -33,12 +33,14 @@ from motet.trace import (
 TOOL = ToolSpec("add", "Adds.", '{"type":"object"}')
 USED = Usage(2, 10, 3, 20, 4, 0.25, 1.5, 1, 0.125)
 REPLY = Reply(
-    "4\u2028\x85\x0b\x00é\U0001f600", "a", "key", "stop", ("r1",), (ToolCall("1", "add", '{"a": 1}'),), "hm",
-    (Token("4", -0.5, (("5", -1.0),)),), USED, Usage(1), "m-1", "calls",
+    text="4\u2028\x85\x0b\x00é\U0001f600", agent="a", id="key", finish="content_filter", sources=("r1",),
+    tool_calls=(ToolCall("1", "add", '{"a": 1}'),), reasoning="hm", logprobs=(Token("4", -0.5, (("5", -1.0),)),),
+    usage=USED, reported=Usage(1), model="m-1", stopped="calls",
 )  # fmt: skip
 REQUEST = Request(
-    "m", (Message("user", "?", parts=(Part("image_url", "{}"),), source="r1"),), "Q:",
-    Sampling(0.5, 0.9, 10, ("\n",), 2, "{}", "root"), (TOOL,), 7, "1.0", 12.5, 9,
+    model="m", messages=(Message("user", "?", parts=(Part("image_url", "{}"),), source="r1"),), prompt="Q:",
+    sampling=Sampling(0.5, 0.9, 10, ("\n",), 2, "{}", "root"), tools=(TOOL,), seed=7, draw="1.0", asked="?",
+    deadline=12.5, allowance=9,
 )  # fmt: skip
 FAILURE = Failure("a", "server", "down", 503, (Attempt("timeout", "slow", 0, 1.5), Attempt("server", "down", 503)))
 EVENTS: list[AnyEvent] = [
@@ -66,6 +68,16 @@ def test_every_type_of_event_is_here() -> None:
     kept = {each for each in Event.__subclasses__() if each is not Streamed}
     assert {type(event) for event in EVENTS} == kept
     assert set(AnyEvent.__args__) == kept  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "made", [REPLY, REQUEST, USED, REQUEST.sampling, *EVENTS[:-1]], ids=lambda made: type(made).__name__
+)
+def test_every_field_is_used(made: msgspec.Struct) -> None:
+    """What is written and read below has no field at its default, so that none can be forgotten."""
+    for field in msgspec.structs.fields(made):
+        default = field.default_factory() if callable(field.default_factory) else field.default
+        assert getattr(made, field.name) != default or field.name in ("path", "at", "saved"), field.name
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)

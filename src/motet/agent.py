@@ -91,6 +91,8 @@ class ModelAgent:
     def _request(self, chat: Chat, run: Run) -> Request:
         rng = run.rng if chat.sources else _UNUSED
         if self.style == "completion":
+            if any(message.parts for message in chat.messages):
+                raise BackendError("bad_request", f"{self.name} continues text and sees no pictures: ask a chat agent")
             prompt = completion_prompt(chat, rng, system=self.system, examples=self.examples)
             return Request(self.backend.name, prompt=prompt, sampling=self.sampling, asked=chat.question)
         if self.instruction:
@@ -101,7 +103,10 @@ class ModelAgent:
     async def _use(self, own: dict[str, Tool], call: ToolCall, run: Run) -> Message:
         """Call a tool; what goes wrong is told to the model."""
         failed = True
-        if call.name not in own:
+        then = run.recalled(call.name, call.arguments)
+        if then is not None:
+            result, failed = then.result, then.failed
+        elif call.name not in own:
             result = f"error: there is no tool {call.name!r}; there are: {', '.join(own) or 'none'}"
         else:
             try:

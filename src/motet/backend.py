@@ -128,6 +128,9 @@ def estimate_tokens(text: str) -> int:
 def prompt_tokens(backend: Backend, request: Request) -> int:
     """Tokens of the whole prompt, with 4 a message for the chat template and 500 for a picture."""
     tokens = backend.count(request.text) + sum([4 + 500 * len(message.parts) for message in request.messages])
+    calls = [call.name + call.arguments for message in request.messages for call in message.tool_calls]
+    if calls:
+        tokens += backend.count("\n".join(calls))
     for tool in request.tools:
         tokens += backend.count(tool.parameters + tool.description)
     return tokens

@@ -8,6 +8,7 @@ and every loop runs to its bound: the estimate is the most that can be, for repl
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
@@ -17,12 +18,17 @@ import msgspec
 from motet.backend import Backend, Card, deltas, prompt_tokens
 from motet.budget import Budget
 from motet.clock import run_virtual
+from motet.errors import UsageError
 from motet.message import Chat, Delta, Message, Reply, Request, Usage
 from motet.perform import perform
 from motet.run import Agent
 
 REPLY_TOKENS = 128
 """Length of a reply that later prompts are assumed to carry; motet's choice, a short paragraph."""
+
+
+MOST_CALLS = 10_000
+"""Calls after which an estimate gives up: what makes more on one question is a mistake, or wants a budget first."""
 
 
 class Estimate(msgspec.Struct, frozen=True):
@@ -90,6 +96,7 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
         reply_tokens: the length assumed for replies that later prompts carry.
 
     Raises:
+        UsageError: it makes more than `MOST_CALLS` calls.
         MotetError: the agent can't be performed at all, and why.
 
     >>> from motet import ModelAgent, Scripted, Synthesize, MixtureOfAgents
@@ -106,7 +113,11 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
         return Placeholder(backend, reply_tokens)
 
     async def work() -> Estimate:
-        result = await perform(agent, question, budget=Budget(), wrap=stand_in)
+        result = await perform(agent, question, budget=Budget(calls=MOST_CALLS, usd=math.inf), wrap=stand_in)
+        if result.stopped:
+            raise UsageError(
+                f"{agent.name} makes more than {MOST_CALLS:,} calls on one question: are its numbers meant so?"
+            )
         if result.error is not None:
             raise result.error
         used = result.usage

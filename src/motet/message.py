@@ -179,8 +179,8 @@ class ToolSpec(msgspec.Struct, frozen=True, gc=False):
 class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
     """What a backend gets.
 
-    `messages` for a chat, or `prompt` for a plain completion. `draw` tells the draws of one content apart; `seed` is
-    the run's. `asked` (the question alone, without what was heard and told beside it), `deadline` (on the event loop's
+    `messages` for a chat, or `prompt` for a plain completion; `asked` is the question alone, without what was heard and
+    told beside it. `draw` tells the draws of one content apart; `seed` is the run's. `deadline` (on the event loop's
     clock) and `allowance` (output tokens that the budget still permits) are circumstances: no part of the key.
     """
 
@@ -203,6 +203,7 @@ class Request(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
                 self.model,
                 _told(self.messages),
                 self.prompt,
+                self.asked,
                 self.sampling,
                 self.tools,
                 self.seed,

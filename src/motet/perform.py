@@ -40,7 +40,7 @@ async def perform(
         agent: a single agent or any composition.
         question: words, messages or a chat.
         seed: same seed, same run: it numbers every draw's randomness.
-        budget: the purse; without one, 1 USD and no other limit.
+        budget: the purse; where it sets no limit in USD, `DEFAULT_USD` is one (`usd=math.inf` lifts it).
         watchers: called with each event as it happens.
         tools: the client's tools; calls to them are handed back in the reply.
         stream: whether the answering agent's tokens are streamed to the watchers.
@@ -61,7 +61,7 @@ async def perform(
     if not any(message.text.strip() or message.parts for message in chat.messages):
         raise UsageError("the question is empty: say what is to be answered")
     trace = Trace(watchers=watchers)
-    purse = (budget or Budget(usd=DEFAULT_USD)) if record is None else Budget()
+    purse = _capped(budget) if record is None else Budget()
     shared = Shared(trace, purse, seed=seed, tools=tools, record=record, wrap=wrap)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     name = run_id or f"{date[:19].translate(_COMPACT)}-{secrets.token_hex(3)}"
@@ -119,3 +119,10 @@ async def perform(
     if then is not None:
         usage, by_agent, seconds = then.usage, then.by_agent, then.at
     return Result(name, agent.name, kept, found, usage, by_agent, seconds, stopped, trace, error)
+
+
+def _capped(budget: Budget | None) -> Budget:
+    """`budget`, with a limit in USD where neither it nor a purse around it sets one."""
+    if budget is not None and any(purse.usd is not None for purse in budget.chain()):
+        return budget
+    return Budget(usd=DEFAULT_USD, parent=budget)

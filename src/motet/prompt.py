@@ -142,20 +142,24 @@ def completion_prompt(chat: Chat, rng: random.Random, *, system: str = "", examp
     A base model follows patterns, not orders: notes are left out, and heard words stand as suggestions on one line
     each, so that no member can write a turn of its own.
     """
-    heard = list(labelled([m for m in chat.messages if m.source], rng, map(label, count())))
+    told = [m for m in chat.messages if m.source]
+    named = {m.name for m in told if m.name}  # the letters that a ballot goes by
+    heard = list(labelled(told, rng, map(label, count())))
     blocks = [system] if system else []
+    blocks += [m.text for m in chat.messages if m.role == "system"]
     for example in examples:
         blocks.append(f"Q: {example.question}{_suggested(example.heard if heard else ())}\nA: {example.answer}")
     turns = [m for m in chat.messages if m.role in ("user", "assistant") and not m.source]
-    for message in turns[:-1]:
-        blocks.append(f"{'Q' if message.role == 'user' else 'A'}: {_line(message.text)}")
-    suggestions = _suggested([disarmed(message.text) for message in heard])
-    blocks.append(f"Q: {_line(turns[-1].text) if turns else ''}{suggestions}\nA:")
-    return "\n\n".join(blocks)
+    for user, group in groupby(turns, key=lambda message: message.role == "user"):
+        blocks.append(f"{'Q' if user else 'A'}: {_line(' '.join(message.text for message in group))}")
+    letters = [m.name if m.name in named else "" for m in heard]
+    return "\n\n".join(blocks) + _suggested([disarmed(m.text) for m in heard], letters) + "\nA:"
 
 
-def _suggested(answers: Iterable[str]) -> str:
-    return "".join(f"\nSuggested answer: {_line(answer)}" for answer in answers)
+def _suggested(answers: Sequence[str], letters: Sequence[str] = ()) -> str:
+    """A line for each answer, with its letter where it has one."""
+    names = [f" {letter}" if letter else "" for letter in letters] or [""] * len(answers)
+    return "".join(f"\nSuggested answer{name}: {_line(text)}" for name, text in zip(names, answers, strict=True))
 
 
 def _line(text: str) -> str:

@@ -7,9 +7,11 @@ from the record by its place in the run.
 
 from __future__ import annotations
 
-from motet.errors import MotetError
+from collections import deque
+
+from motet.errors import MotetError, ReplayMiss
 from motet.message import Reply
-from motet.trace import AnyEvent, AskFailed, CallEnded, CallFailed, RunEnded, RunStarted, Trace
+from motet.trace import AnyEvent, AskFailed, CallEnded, CallFailed, RunEnded, RunStarted, ToolCalled, Trace
 
 DECIDED_OUTSIDE = frozenset({"late", "dead", "budget", "stopped"})
 """Kinds of failure that time or money decided, not what was asked and answered."""
@@ -40,6 +42,7 @@ class Record:
         self._saved: set[tuple[str, str]] = set()
         self._events = trace.events
         self._failures: dict[str, AskFailed] = {}
+        self._tools: dict[str, deque[ToolCalled]] = {}
         for event in trace:
             if isinstance(event, CallEnded | CallFailed):
                 known = self.calls.get(event.key)
@@ -50,6 +53,8 @@ class Record:
             elif isinstance(event, AskFailed) and event.failure.kind in DECIDED_OUTSIDE:
                 if event.limit or event.leaf:  # else it is what became of a failure further in, and comes by itself
                     self._failures[event.path] = event
+            elif isinstance(event, ToolCalled):
+                self._tools.setdefault(event.path, deque()).append(event)
             elif isinstance(event, RunEnded):
                 self.ended = event
 
@@ -61,6 +66,20 @@ class Record:
         """The reply to a call that a place had for nothing, since another had made it or it was in a cache."""
         event = self.calls.get(key)
         return event.reply if isinstance(event, CallEnded) and (path, key) in self._saved else None
+
+    def tool(self, path: str, name: str, arguments: str) -> ToolCalled:
+        """The next call of a tool at a place.
+
+        Raises:
+            ReplayMiss: it is another one, or there is none.
+        """
+        then = self._tools.get(path)
+        if not then or (then[0].name, then[0].arguments) != (name, arguments):
+            raise ReplayMiss(
+                f"the record of run {self.started.run} has no call of the tool {name} like this at {path}: the agents "
+                f"or the question are not those of that run"
+            )
+        return then.popleft()
 
     def under(self, path: str) -> list[AnyEvent]:
         """What happened at a place and below it, oldest first."""

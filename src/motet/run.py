@@ -47,6 +47,7 @@ from motet.trace import (
     Noted,
     Offered,
     Streamed,
+    ToolCalled,
     Trace,
 )
 
@@ -430,6 +431,15 @@ class Run:
         """Append to the trace."""
         self._shared.trace.emit(event)
 
+    def recalled(self, name: str, arguments: str) -> ToolCalled | None:
+        """In a replay, what a tool gave then: what it did must not be done again.
+
+        Raises:
+            ReplayMiss: it was not called so.
+        """
+        record = self._shared.record
+        return record.tool(self.path, name, arguments) if record is not None else None
+
     def note(self, text: str) -> None:
         """Tell whoever reads the result, once: a ballot that could not be read, say."""
         if (self.agent, text) not in self._shared.noted:
@@ -534,9 +544,9 @@ class Run:
             request = msgspec.structs.replace(request, allowance=hold.output)
         emit, began = shared.trace.emit, shared.clock()
         at = began - shared.started
-        emit(CallStarted(path=self.path, at=at, agent=self.agent, key=key, request=request, heard=heard))
         token = HOLD.set(hold)
         try:
+            emit(CallStarted(path=self.path, at=at, agent=self.agent, key=key, request=request, heard=heard))
             reply = await (self._streamed(backend, request) if self.streaming else backend.complete(request))
         except BaseException as crash:
             error = crash if isinstance(crash, BackendError) else BackendError(self._cancelled().kind, "cancelled")
@@ -583,10 +593,16 @@ class Run:
 
     async def _streamed(self, backend: Backend, request: Request) -> Reply:
         whole: Reply | None = None
-        async for delta in backend.stream(request):
-            if delta.text:
-                self._stream(delta.text)
-            whole = delta.reply or whole
+        stream = backend.stream(request)
+        try:
+            async for delta in stream:
+                if delta.text:
+                    self._stream(delta.text)
+                whole = delta.reply or whole
+        finally:  # a watcher that fails must not leave a connection open
+            close: Callable[[], Awaitable[None]] | None = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
         if whole is None:
             raise BackendError("cut", f"the stream of {backend.name} ended without a reply")
         return whole

@@ -42,7 +42,11 @@ class Alone:
 
 @dataclass(frozen=True)
 class Ring:
-    """Each hears its neighbours, `reach` to either side."""
+    """Each hears its neighbours.
+
+    Args:
+        reach: how many to either side.
+    """
 
     reach: int = 1
 
@@ -53,7 +57,11 @@ class Ring:
 
 @dataclass(frozen=True)
 class Star:
-    """The centre hears everybody, the others hear the centre."""
+    """The centre hears everybody, the others hear the centre.
+
+    Args:
+        centre: whose place is the centre.
+    """
 
     centre: int = 0
 
@@ -72,7 +80,12 @@ class Chain:
 
 @dataclass(frozen=True)
 class Sparse:
-    """Each hears `degree` others, drawn anew each round from `seed`."""
+    """Each hears some others, drawn anew each round.
+
+    Args:
+        degree: how many; all others if there are fewer.
+        seed: what they are drawn from.
+    """
 
     degree: int = 2
     seed: int = 0

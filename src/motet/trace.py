@@ -1,6 +1,6 @@
 r"""The trace: what happened in a run, as an append-only list of typed events, with watchers.
 
-Metrics, guards, learning, the journal and replay all read this one spine. An event's `path` is its place in the
+Outcomes, costs, views and replay are all read from this one spine. An event's `path` is its place in the
 run: `/moa/smol#1` is the second time `moa` asked `smol`. Who heard whom is derived from provenance, never declared:
 a call's request carries the ids of the replies whose words are in it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -24,9 +23,8 @@ from motet.errors import BackendError, UsageError
 from motet.message import Chat, Message, Reply, Request, Sampling, hear
 from motet.perform import perform
 from motet.prompt import Example, chat_prompt, completion_prompt
-from motet.run import CROWD, Run
+from motet.run import Run
 from motet.testing import check_backend
-from motet.trace import CallEnded, Event
 
 NORMAL = NormalDist()
 N = 2_000
@@ -551,23 +549,6 @@ class Crowd:
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         replies = await run.all(run.ask(self.member, Chat.of(question.text)) for question in self.questions)
         return replies[-1]
-
-
-def test_a_crowd_is_kept_from_the_collector_only_while_it_lasts() -> None:
-    """Thousands of asks in flight are frozen out of the garbage collector's sight, and given back when they end."""
-    world = World(seed=31)
-    frozen: list[int] = []
-    member = ModelAgent(Simulated("m", world, latency=1.0), "member")
-    crowd = Crowd(member, world.questions(CROWD + 10))
-
-    def watch(event: Event) -> None:
-        if isinstance(event, CallEnded) and not frozen:  # the first reply: all are in flight
-            frozen.append(gc.get_freeze_count())
-
-    result = run_virtual(perform(crowd, "Go.", watchers=[watch]))
-    assert result.usage.calls == CROWD + 10
-    assert frozen[0] > CROWD
-    assert gc.get_freeze_count() == 0
 
 
 # ---- what makes no sense

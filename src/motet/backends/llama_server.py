@@ -202,11 +202,8 @@ class Server:
             error: BaseException | None = None
             try:
                 self._call(job)
-            except BackendError as refused:
-                # Without its traceback, whose frames would keep the model in memory as long as the error lives.
-                error = refused.with_traceback(None)
-            except BaseException as bug:  # raised where the call was made
-                error = bug
+            except BaseException as raised:  # a bug in `hear` too is raised where the call was made
+                error = raised
             with self._change:
                 self._running.discard(job)
                 self._last = time.monotonic()
@@ -255,6 +252,8 @@ class Server:
             handle(job.body, hear)
         except (ValueError, RuntimeError) as error:
             raise BackendError("bad_request", f"llama.cpp refused the request: {error}") from None
+        finally:
+            del native, handle  # an error keeps this frame, and would keep the model in memory with it
         if raised:
             raise raised[0]
 

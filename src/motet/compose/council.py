@@ -34,6 +34,7 @@ class Council:
         members: who answers and ranks.
         chair: who gives the reply; the first member if None.
         note: what the chair is told.
+        grace: seconds to wait for the slow once one has answered; None waits for all.
 
     >>> import asyncio
     >>> from motet import ModelAgent, Scripted, perform
@@ -47,13 +48,14 @@ class Council:
     members: Sequence[Agent]
     chair: Agent | None = None
     note: str = NOTE
+    grace: float | None = None
     name: str = "council"
 
     def __post_init__(self) -> None:
         at_least(1, "members", self.members, self.name)
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
-        replies = await run.all(run.ask(member, chat) for member in self.members)
+        replies = await run.all((run.ask(member, chat) for member in self.members), grace=self.grace)
         run.offer(replies[0])
         order = await ranked(self.members, chat, replies, run) if len(replies) > 1 else list(replies)
         if order is None:

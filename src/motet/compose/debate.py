@@ -39,6 +39,7 @@ class Debate:
         aggregate: makes the reply of the last round's replies.
         stop_at_agreement: end as soon as all give the same answer.
         note: what they are told about the others' replies.
+        grace: seconds to wait for the slow once one has answered; None waits for all.
 
     >>> import asyncio
     >>> from motet import ModelAgent, Scripted, perform
@@ -55,6 +56,7 @@ class Debate:
     aggregate: Aggregator = Plurality()
     stop_at_agreement: bool = True
     note: str = NOTE
+    grace: float | None = None
     name: str = "debate"
 
     def __post_init__(self) -> None:
@@ -63,16 +65,15 @@ class Debate:
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         seats = range(len(self.agents))
-        said = await run.each({i: run.ask(self.agents[i], chat) for i in seats})
+        chats = dict.fromkeys(seats, chat)
+        said = await run.each({i: run.ask(self.agents[i], chats[i]) for i in seats}, grace=self.grace)
         for round in range(1, self.rounds):
             run.offer(next(iter(said.values())))
             if self.stop_at_agreement and len(tally(list(said.values()), question=chat.question)) == 1:
                 break
-            asks = {i: run.ask(self.agents[i], self._told(chat, said, i, round)) for i in seats if i in said}
-            said = {**said, **await run.each(asks, need=0)}
+            for i in said:  # each goes on with what it said itself, then those whom it hears
+                heard = [said[j] for j in self.topology(len(self.agents), i, round) if j in said]
+                chats[i] = hear(recall(chats[i], said[i]), heard, self.note)
+            asks = {i: run.ask(self.agents[i], chats[i]) for i in said}
+            said = {**said, **await run.each(asks, need=0, grace=self.grace)}
         return await self.aggregate(chat, list(said.values()), run)
-
-    def _told(self, chat: Chat, said: dict[int, Reply], i: int, round: int) -> Chat:
-        """What agent `i` is told: its own reply as its turn, then those of whom it hears."""
-        heard = [said[j] for j in self.topology(len(self.agents), i, round) if j in said]
-        return hear(recall(chat, said[i]), heard, self.note)

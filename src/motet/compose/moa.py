@@ -33,6 +33,7 @@ class MixtureOfAgents:
         aggregate: makes the reply of the last layer's replies; the paper's is `Synthesize(agent)`.
         layers: layers of proposers; 1 is a panel with an aggregator.
         note: what proposers are told about the replies they hear.
+        grace: seconds to wait for the slow once one has answered; None waits for all.
 
     >>> import asyncio
     >>> from motet import MixtureOfAgents, ModelAgent, Scripted, Synthesize, perform
@@ -48,6 +49,7 @@ class MixtureOfAgents:
     aggregate: Aggregator
     layers: int = 2
     note: str = NOTE
+    grace: float | None = None
     name: str = "moa"
 
     def __post_init__(self) -> None:
@@ -55,7 +57,7 @@ class MixtureOfAgents:
         at_least(1, "layers", self.layers, self.name)
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
-        replies = await run.all(run.ask(agent, chat) for agent in self.proposers)
+        replies = await run.all((run.ask(agent, chat) for agent in self.proposers), grace=self.grace)
         for _ in range(1, self.layers):
             run.offer(replies[0])
             heard = hear(chat, replies, self.note)

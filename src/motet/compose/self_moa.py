@@ -33,6 +33,7 @@ class SelfMoA:
         draws: how many draws; 6 in the paper.
         window: texts the aggregator sees at a time; None shows all at once (the parallel form), 6 is the paper's.
         kept: places of the window that the synthesis so far takes.
+        grace: seconds to wait for the slow once one has answered; None waits for all.
 
     >>> import asyncio
     >>> from motet import ModelAgent, Scripted, perform
@@ -48,6 +49,7 @@ class SelfMoA:
     draws: int = 6
     window: int | None = None
     kept: int = 3
+    grace: float | None = None
     name: str = "self-moa"
 
     def __post_init__(self) -> None:
@@ -60,7 +62,7 @@ class SelfMoA:
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         aggregate = Synthesize(self.aggregator or self.agent)
-        drawn = await run.all(run.ask(self.agent, chat) for _ in range(self.draws))
+        drawn = await run.all((run.ask(self.agent, chat) for _ in range(self.draws)), grace=self.grace)
         run.offer(drawn[0])
         if self.window is None:
             return await aggregate(chat, drawn, run)

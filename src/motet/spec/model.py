@@ -127,7 +127,7 @@ class LlamaEntry(LanguageModelEntry):
         model: its name in the embedded pool (see `motet models list`).
         path: or one's own file; relative to the folder of the configuration.
         parallel: requests that are worked on at once, each with a context of its own.
-        threads: threads that compute; half the cores by default.
+        threads: threads that compute; by default the physical cores, at most 8.
         idle_seconds: after so long without a request the model is unloaded.
     """
 

@@ -1,0 +1,158 @@
+"""Estimates: the most a question can take, told before it is asked, without a call."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+from acting import Doing, agent
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from motet import (
+    Agreement,
+    Budget,
+    Cascade,
+    Chat,
+    Council,
+    Debate,
+    Judge,
+    MixtureOfAgents,
+    ModelAgent,
+    Reply,
+    Run,
+    Sampling,
+    Scripted,
+    SelfMoA,
+    Synthesize,
+    Vote,
+    estimate,
+    perform,
+)  # fmt: skip
+from motet.backend import Card, Price
+from motet.clock import run_virtual
+from motet.errors import BackendError, MotetError, TooFewReplies, UsageError
+from motet.normalise import extract, same
+from motet.run import Agent
+
+A, B = agent("a", said=lambda request: "word " * 99), agent("b", said=lambda request: request.key)
+PRICED = Card(price=Price(input=2.0, output=10.0))
+
+
+def priced(name: str, card: Card = PRICED, **more: object) -> ModelAgent:
+    """An agent whose model has a price, and that may write 100 tokens."""
+    backend = Scripted(lambda request: "word " * 20, name=f"m-{name}", card=card)
+    return ModelAgent(backend, name, sampling=Sampling(max_tokens=100), **more)  # type: ignore[arg-type]
+
+
+def test_nothing_is_called() -> None:
+    """An estimate asks no backend and leaves no trace of itself in the agents."""
+    one = agent("one")
+    assert estimate(Vote([one] * 3), "What?").calls == 3
+    assert isinstance(one.backend, Scripted)
+    assert one.backend.requests == []
+
+
+def test_what_one_call_costs() -> None:
+    """The prompt as it would be sent, the longest reply, at the model's price."""
+    found = estimate(priced("one"), "What is it?")
+    assert (found.calls, found.depth, found.output) == (1, 1, 100)
+    assert found.input == 4 + 4
+    assert found.usd == pytest.approx((8 * 2 + 100 * 10) / 1e6)
+    assert found.unpriced == ()
+
+
+def test_members_texts_are_counted_at_the_assumed_length() -> None:
+    """Later prompts carry replies of `reply_tokens`; longer ones, a dearer estimate."""
+    moa = MixtureOfAgents([priced("x"), priced("y")], Synthesize(priced("z")))
+    short, long = (estimate(moa, "What?", reply_tokens=tokens) for tokens in (20, 90))
+    assert (short.calls, short.depth) == (long.calls, long.depth) == (5, 3)
+    assert long.input - short.input == pytest.approx(
+        3 * 2 * 70 * 5 / 3, rel=0.2
+    )  # 3 listeners, 2 texts, 5 bytes a word
+
+
+def test_unknown_prices_are_named() -> None:
+    """A model without a known price counts as 0 and is named."""
+    found = estimate(Vote([priced("x", Card(price=None)), priced("y")]), "What?")
+    assert found.unpriced == ("m-x",)
+    assert found.usd > 0
+
+
+def test_no_loop_ends_early() -> None:
+    """Nothing agrees, no score is good enough: every loop runs to its bound."""
+    assert estimate(Debate([A, B], rounds=7), "What?").calls == 14
+    assert estimate(Cascade([A, B, A], Judge(B)), "What?").calls == 5
+    assert estimate(Cascade([A, B], Agreement([A, B])), "What?").calls == 4
+
+
+@given(
+    st.lists(st.integers(0, 2**32).map(lambda n: f"{n:08x}"), min_size=2, max_size=6, unique=True), st.integers(0, 99)
+)
+def test_no_two_placeholders_are_the_same_answer(keys: list[str], words: int) -> None:
+    """What stands for replies is never taken for agreement."""
+    texts = [f"placeholder {key} " + "word " * words for key in keys]
+    assert len({extract(text) for text in texts}) == len(texts)
+    assert not any(same(texts[0], other) for other in texts[1:])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(["vote", "moa", "self", "cascade", "debate", "council"]), st.integers(2, 4), st.integers(1, 3))
+def test_no_run_takes_more(kind: str, agents: int, rounds: int) -> None:
+    """Whatever members say: a run makes no more calls than estimated, and costs no more where replies are short."""
+    members = [priced(f"p{place}") for place in range(agents)]
+    made: dict[str, Agent] = {
+        "vote": Vote(members),
+        "moa": MixtureOfAgents(members, Synthesize(members[0]), layers=rounds),
+        "self": SelfMoA(members[0], draws=agents * rounds, window=3, kept=1),
+        "cascade": Cascade(members, Judge(members[-1])),
+        "debate": Debate(members, rounds=rounds, stop_at_agreement=False),
+        "council": Council(members),
+    }
+    found = estimate(made[kind], "What is it?")
+    result = run_virtual(perform(made[kind], "What is it?"))
+    assert result.usage.calls <= found.calls
+    assert result.usage.input <= found.input
+    assert result.usage.output <= found.output
+    assert result.usage.usd <= found.usd + 1e-12
+
+
+def test_own_purses_and_the_default_cap_do_not_shorten_it() -> None:
+    """The estimate is of the whole, however small the purses that a run would have."""
+    dear = priced("dear", Card(price=Price(output=1e6)))
+    assert estimate(Vote([dear] * 5), "What?").usd == pytest.approx(500)
+
+    async def do(chat: Chat, run: Run) -> Reply:
+        return await run.ask(Vote([A, B]), chat, budget=Budget(seconds=60))
+
+    assert estimate(Doing(do), "What?").calls == 2
+
+
+def test_what_can_not_be_performed_says_why() -> None:
+    """A question longer than the context, no question, an agent that refuses: the error of the run."""
+    small = priced("small", Card(context=120))
+    with pytest.raises((BackendError, TooFewReplies, MotetError), match="context of 120"):
+        estimate(small, "word " * 200)
+    with pytest.raises(UsageError, match="empty"):
+        estimate(small, " ")
+
+    async def bug(chat: Chat, run: Run) -> Reply:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        estimate(Doing(bug), "What?")
+
+
+async def test_from_within_a_loop() -> None:
+    """It can be called where a loop runs, and leaves no thread."""
+    before = threading.active_count()
+    assert estimate(A, "What?").calls == 1
+    await asyncio.sleep(0)
+    assert threading.active_count() == before
+
+
+def test_streaming_and_completion_agents() -> None:
+    """Every style of agent can be estimated."""
+    assert estimate(replace(A, style="completion"), "What?").calls == 1
