@@ -65,4 +65,4 @@ def check_trace(events: Iterable[Event]) -> None:
 def check_settled(budget: Budget) -> None:
     """No reservation is left over."""
     for purse in budget.chain():
-        assert (purse._held_calls, purse._held_tokens, purse._held_usd, purse._waiters) == (0, 0, 0.0, [])
+        assert (purse._held_calls, purse._held_tokens, purse._held_usd, list(purse._waiters)) == (0, 0, 0.0, [])

@@ -337,6 +337,53 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(write: Write) -> None:
     assert len(said.splitlines()) >= 6
 
 
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ('extra = { token = "SECRET" }', "extra.token"),
+        ('extra = { access_token = "x${KEY}SECRET" }', "extra.access_token"),
+        ('extra = { a = { b = [{ "X-Api-Key" = "SECRET" }] } }', "extra.a.b[0].X-Api-Key"),
+        ('extra = { passwords = ["SECRET"] }', "extra.passwords[0]"),
+        ('extra = { headers = { Authorization = "Bearer SECRET" } }', "extra.headers.Authorization"),
+        ('extra = { bearer = "SECRET", client_secret = "${KEY}" }', "extra.bearer"),
+        ('base_url = "https://h/v1?a=1&key=SECRET"', "base_url"),
+    ],
+)
+def test_a_secret_under_any_name_is_refused(write: Write, written: str, key: str) -> None:
+    """What stands under the name of a secret is a variable, wherever it stands in a model."""
+    write(f'[models.m]\nbackend = "openai"\nmodel = "m"\n{written}')
+    said = wrong()
+    assert said.startswith(f"motet.toml:4: models.m.{key}: a secret is not written down here")
+    assert "SECRET" not in said
+
+
+def test_what_only_looks_like_a_secret_is_taken(write: Write) -> None:
+    """Variables, with their scheme; numbers of tokens; file names; words that contain one of the others."""
+    write("""
+        [models.m]
+        base_url = "https://h/v1?key=${KEY}&api-version=1"
+        model = "m"
+        api_key_file = "key.txt"
+        [models.m.extra]
+        authorization = "Bearer ${KEY}"
+        secret = "${KEY}"
+        tokenizer = "bpe"
+        stop_tokens = ["a"]
+        max_tokens = 3
+        keywords = ["a"]
+        prompt_cache_key = "a"
+        schema = { properties = { key = { type = "string" } } }
+    """)
+    assert "m" in load().models
+
+
+@pytest.mark.parametrize("field", ["n", "stream", "messages", "model", "prompt"])
+def test_extra_fields_that_are_not_its_own(write: Write, field: str) -> None:
+    """What every call sets itself is refused in `extra`; more choices are more draws."""
+    write(f'[models.m]\nbackend = "openai"\nmodel = "m"\nextra = {{ {field} = 2 }}')
+    assert ("a draw is a call" if field == "n" else f"extra: {field} can't be set here") in wrong()
+
+
 def test_a_syntax_error_does_not_repeat_the_line(write: Write) -> None:
     """What can't be parsed is not quoted, in TOML as in YAML."""
     write('key = "sk-SECRET\n')

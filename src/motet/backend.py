@@ -59,6 +59,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         tools: can call tools.
         constrained: can constrain decoding to a grammar or a JSON schema.
         reports_usage: says how many tokens a call took; False for functions and other things without tokens.
+        checked: its replies come with usage that was checked and priced by whoever gave them, as a fallback's do.
     """
 
     context: int | None = None
@@ -69,6 +70,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     tools: bool = False
     constrained: bool = False
     reports_usage: bool = True
+    checked: bool = False
 
 
 @runtime_checkable
@@ -155,9 +157,10 @@ def checked(backend: Backend, request: Request, reply: Reply, seconds: float) ->
 
     Missing, negative or absurd counts are replaced by our own; what the backend claimed is kept in `reported`.
     """
-    if reply.reported is not None:  # it was checked before: it comes from a wrapper or a record
-        return reply, _trouble(request, msgspec.structs.replace(reply, usage=reply.reported))
     usage, card = reply.usage, backend.card
+    if card.checked or reply.reported is not None:  # it was checked before: it comes from a wrapper or a record
+        claimed = reply.reported
+        return reply, "" if claimed is None else _trouble(request, msgspec.structs.replace(reply, usage=claimed))
     trouble = _trouble(request, reply) if card.reports_usage else ""
     if not math.isfinite(usage.usd + usage.seconds):  # JSON has no such numbers
         usage = msgspec.structs.replace(usage, usd=0.0, seconds=0.0)

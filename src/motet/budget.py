@@ -22,6 +22,7 @@ calls are under way, it waits for them to settle; when nothing is under way, its
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 
 import msgspec
@@ -87,7 +88,7 @@ class Budget:
             parent and parent.limited
         )
         self._held_calls, self._held_tokens, self._held_usd = 0, 0, 0.0
-        self._waiters: list[asyncio.Future[None]] = []
+        self._waiters: deque[asyncio.Future[None]] = deque()
 
     def __repr__(self) -> str:
         limits = {"calls": self.calls, "tokens": self.tokens, "usd": self.usd, "seconds": self.seconds}
@@ -132,27 +133,39 @@ class Budget:
         if not self.limited:
             self._take(cost)
             return Hold(self, cost)
-        while True:
-            short, limit, room = self._shortest(cost)
-            if short is None:
-                break
-            if limit in ("calls", "seconds") or not short._held_calls:
-                if room < cost.least_output or limit in ("calls", "seconds"):
-                    raise short._exceeded(limit, cost)
-                cost = msgspec.structs.replace(cost, output=room)
-                continue
-            waiter = asyncio.get_running_loop().create_future()
-            short._waiters.append(waiter)
-            try:
-                async with asyncio.timeout_at(self.deadline):
-                    await waiter
-            except TimeoutError:
-                continue  # the clock of `seconds` is looked at first in the next round
-            finally:
-                if waiter in short._waiters:
-                    short._waiters.remove(waiter)
-        self._take(cost)
-        return Hold(self, cost)
+        turn: Budget | None = None  # the purse whose queue this call is the first of
+        try:
+            while True:
+                short, limit, room = self._shortest(cost)
+                if short is None:
+                    self._take(cost)
+                    return Hold(self, cost)
+                if limit in ("calls", "seconds") or not short._held_calls:
+                    if room < cost.least_output or limit in ("calls", "seconds"):
+                        raise short._exceeded(limit, cost)
+                    cost = msgspec.structs.replace(cost, output=room)
+                    continue
+                waiter = asyncio.get_running_loop().create_future()
+                if turn is short:
+                    short._waiters.appendleft(waiter)
+                else:
+                    short._waiters.append(waiter)
+                    if turn is not None:
+                        turn._wake()
+                turn = None
+                try:
+                    async with asyncio.timeout_at(self.deadline):
+                        await waiter
+                except TimeoutError:
+                    pass  # the clock of `seconds` is looked at first in the next round
+                finally:
+                    if not waiter.cancelled():
+                        turn = short
+                    elif waiter in short._waiters:
+                        short._waiters.remove(waiter)
+        finally:
+            if turn is not None:  # there may be room for the next as well, or now that this one has left
+                turn._wake()
 
     def expired(self) -> Budget | None:
         """The outermost purse whose time is up, if one's is."""
@@ -215,12 +228,16 @@ class Budget:
         purse: Budget | None = self
         while purse is not None:
             purse.used += usage
-            if purse._waiters:
-                for waiter in purse._waiters:
-                    if not waiter.done():
-                        waiter.set_result(None)
-                purse._waiters.clear()
+            purse._wake()
             purse = purse.parent
+
+    def _wake(self) -> None:
+        """Let the first of those who wait look again; waking all of them would cost their number squared."""
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
 
 
 def _now() -> float:

@@ -45,6 +45,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the loop was made."""
         return self._jumping.waited
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait for threads as long as it takes: a limit in virtual seconds would be over at once."""
+        await super().shutdown_default_executor()
+
 
 def run_virtual(work: Coroutine[object, object, Returned]) -> Returned:
     """Run a coroutine to its end in virtual time. No other event loop may be running in this thread."""

@@ -63,6 +63,9 @@ DEADLY: frozenset[str] = frozenset(
 TAKEN: frozenset[str] = frozenset({"timeout", "cut", "malformed", "too_large", "content_filter"})
 """Kinds of failure after which upstream may have worked on the prompt, and may want to be paid for it."""
 
+UNCALLED: frozenset[str] = frozenset({"circuit_open", "model_file", "dead", "budget"})
+"""Kinds of failure before which, by themselves, no call was made."""
+
 
 class Attempt(msgspec.Struct, frozen=True):
     """One try at a call: what kind of failure, which HTTP status (0: none), what was said, how long it took."""
@@ -121,6 +124,10 @@ class BackendError(MotetError):
         retry_after: seconds the endpoint asked to wait, if it did.
         attempts: every try, oldest first, once a retry loop has given up.
         retry: whether the same call may be tried again; by default the kind decides.
+        calls: calls that were made, 0 where nothing was sent; by default one an attempt, or as the kind says.
+
+    >>> BackendError("server", "oops").calls, BackendError("circuit_open", "left alone").calls
+    (1, 0)
     """
 
     def __init__(
@@ -132,11 +139,31 @@ class BackendError(MotetError):
         retry_after: float | None = None,
         attempts: Sequence[Attempt] = (),
         retry: bool | None = None,
+        calls: int | None = None,
     ) -> None:
         self.kind, self.text, self.status = kind, text, status
         self.retry_after, self.attempts = retry_after, tuple(attempts)
         self.retry = kind in RETRYABLE if retry is None else retry
+        self.calls = (len(self.attempts) or int(kind not in UNCALLED)) if calls is None else calls
         super().__init__(f"{kind}: {text}" + (f" (HTTP {status})" if status else ""))
+
+    def but(
+        self, *, text: str | None = None, attempts: Sequence[Attempt] | None = None, calls: int | None = None
+    ) -> BackendError:
+        """The same error in other words, or with what came before it.
+
+        >>> BackendError("server", "oops", status=500).but(text="b: oops")
+        BackendError('server: b: oops (HTTP 500)')
+        """
+        return BackendError(
+            self.kind,
+            self.text if text is None else text,
+            status=self.status,
+            retry_after=self.retry_after,
+            attempts=self.attempts if attempts is None else attempts,
+            retry=self.retry,
+            calls=self.calls if calls is None else calls,
+        )
 
 
 class AgentFailed(MotetError):

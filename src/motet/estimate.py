@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from motet.backend import Backend, Card, deltas, prompt_tokens
+from motet.backend import Backend, deltas, prompt_tokens
+from motet.backends.wrapper import Wrapper
 from motet.budget import Budget
 from motet.clock import run_virtual
 from motet.errors import UsageError
@@ -52,21 +53,10 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Placeholder:
+class Placeholder(Wrapper):
     """A stand-in for a backend: one virtual second, a text like no other, the longest output for the price."""
 
-    backend: Backend
     reply_tokens: int
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.backend.name
-
-    @property
-    def card(self) -> Card:
-        """The model's card."""
-        return self.backend.card
 
     async def complete(self, request: Request) -> Reply:
         """Words that mean nothing, with the usage of the longest reply."""
@@ -81,10 +71,6 @@ class Placeholder:
         """The same, in one piece."""
         async for delta in deltas(await self.complete(request)):
             yield delta
-
-    def count(self, text: str) -> int:
-        """The model's own count."""
-        return self.backend.count(text)
 
 
 def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_tokens: int = REPLY_TOKENS) -> Estimate:

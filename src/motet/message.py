@@ -33,7 +33,7 @@ Finish = Literal["stop", "length", "tool_calls", "content_filter", "abstain"]
 State = Literal["ok", "abstained", "cut", "empty"]
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """`text` as UTF-8 can carry it: a lone surrogate becomes U+FFFD, a pair the character it means."""
     try:
         text.encode()
@@ -83,7 +83,7 @@ class Message(msgspec.Struct, frozen=True, eq=False, omit_defaults=True, gc=Fals
 
     def __post_init__(self) -> None:
         if not self.text.isascii():
-            msgspec.structs.force_setattr(self, "text", _clean(self.text))
+            msgspec.structs.force_setattr(self, "text", clean(self.text))
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -332,7 +332,7 @@ class Reply(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     def __post_init__(self) -> None:
         if not self.text.isascii():
-            msgspec.structs.force_setattr(self, "text", _clean(self.text))
+            msgspec.structs.force_setattr(self, "text", clean(self.text))
 
     @property
     def state(self) -> State:
@@ -369,7 +369,7 @@ def encoded(content: object) -> bytes:
     try:
         return _encode(content)
     except UnicodeEncodeError:
-        return _clean(json.dumps(msgspec.to_builtins(content), ensure_ascii=False, separators=(",", ":"))).encode()
+        return clean(json.dumps(msgspec.to_builtins(content), ensure_ascii=False, separators=(",", ":"))).encode()
 
 
 def digest(content: object) -> str:

@@ -7,6 +7,7 @@ from the record by its place in the run.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 
 from motet.errors import MotetError, ReplayMiss
@@ -41,6 +42,7 @@ class Record:
         self.calls: dict[str, CallEnded | CallFailed] = {}
         self._saved: set[tuple[str, str]] = set()
         self._events = trace.events
+        self._sorted = sorted((event.path, place) for place, event in enumerate(trace.events))
         self._failures: dict[str, AskFailed] = {}
         self._tools: dict[str, deque[ToolCalled]] = {}
         for event in trace:
@@ -83,7 +85,11 @@ class Record:
 
     def under(self, path: str) -> list[AnyEvent]:
         """What happened at a place and below it, oldest first."""
-        return [event for event in self._events if event.path == path or event.path.startswith(f"{path}/")]
+        places: list[int] = []
+        for first, beyond in ((path, f"{path}\0"), (f"{path}/", f"{path}0")):  # "0" comes right after "/"
+            start, end = (bisect_left(self._sorted, (bound, 0)) for bound in (first, beyond))
+            places += [place for _, place in self._sorted[start:end]]
+        return [self._events[place] for place in sorted(places)]
 
     @property
     def replies(self) -> list[Reply]:

@@ -615,6 +615,13 @@ async def _(exchange: Exchange) -> None:
     await exchange.error(401, f"refused: {exchange.seen.headers.get('authorization')}")
 
 
+@scenario("echo-all")
+async def _(exchange: Exchange) -> None:
+    """An error that repeats the whole request, and a page that does."""
+    seen = exchange.seen
+    await exchange.error(400, f"bad token: {exchange.seen.path} {json.dumps(seen.body)} {seen.headers}")
+
+
 @scenario("answer-key")
 async def _(exchange: Exchange) -> None:
     """An answer that repeats the Authorization header."""

@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from faultserver import ANSWER, FaultServer
 
-from motet.backend import HOLD, Backend, Card, Price, checked
+from motet.agent import ModelAgent
+from motet.backend import FREE, HOLD, Backend, Card, Price, checked
 from motet.backends.breaker import Breaker
 from motet.backends.fallback import Fallback
-from motet.backends.limited import Limited
+from motet.backends.function import Function
+from motet.backends.limited import Limited, Limiter
 from motet.backends.openai import OpenAI
 from motet.backends.presets import PRESETS, openai_backend
 from motet.backends.retried import Retried
 from motet.backends.scripted import Scripted
 from motet.budget import Budget, Cost
+from motet.clock import run_virtual
 from motet.errors import BackendError, ConfigError, Kind
 from motet.message import Delta, Message, Reply, Request, Usage
+from motet.perform import perform
 
 ASK = Request("m", messages=(Message("user", "What is 2 + 2?"),))
 
@@ -145,6 +150,41 @@ async def test_wrong_usage_is_counted_at_the_price_of_who_answered() -> None:
     assert 0 < reply.usage.usd < 50e-6
 
 
+@pytest.mark.parametrize(
+    "free",
+    [Scripted("yes", card=Card(price=FREE, local=True)), Function(lambda _: "yes", "f")],
+    ids=["local", "function"],
+)
+async def test_what_is_free_stays_free_beside_what_is_not(free: Backend) -> None:
+    """A reply that cost nothing is not charged at the price of the model that was not asked, nor doubted."""
+    dear = Scripted("no", card=Card(price=Price(1e6, 1e6)))
+    result = await perform(ModelAgent(Fallback((free, dear)), "a"), "q", budget=Budget(usd=1e9))
+    assert (result.text, result.usage.usd, result.warnings) == ("yes", 0.0, [])
+    result = await perform(ModelAgent(Fallback((dear, free)), "a"), "q", budget=Budget(usd=1e9))
+    assert (result.text, result.usage.usd > 1) == ("no", True)
+
+
+def test_the_deadline_is_on_the_loops_clock() -> None:
+    """In virtual time, which begins at 0, there is time for the next endpoint until the deadline, and none after it."""
+
+    async def asked(deadline: float) -> str:
+        slow = Scripted([BackendError("server", "no")], name="slow", delay=10)
+        request = msgspec.structs.replace(ASK, deadline=deadline)
+        return (await Fallback((slow, Scripted("yes"))).complete(request)).text
+
+    assert run_virtual(asked(100)) == "yes"
+    with pytest.raises(BackendError, match="slow: no"):
+        run_virtual(asked(10))
+
+
+@both
+async def test_only_what_was_sent_is_counted(ask: Ask) -> None:
+    """An open breaker in front is an attempt that is told, and no call."""
+    with pytest.raises(BackendError) as caught:
+        await ask(Fallback((broken("circuit_open"), broken("server"))))
+    assert (caught.value.calls, len(caught.value.attempts)) == (1, 2)
+
+
 def test_no_backend_makes_no_sense() -> None:
     """Is refused when the fallback is made."""
     with pytest.raises(ConfigError, match="at least one"):
@@ -193,7 +233,11 @@ def test_one_endpoint_shares_its_places_and_its_breaker() -> None:
     keyed = parts("a", api_key="sk-other-0123456789")
     assert keyed[0] is not limiter
     assert keyed[1] is not breaker
-    assert parts("a", max_concurrency=2)[0] is not limiter
+    assert isinstance(limiter, Limiter)
+    assert limiter.places == 256
+    assert parts("c", max_concurrency=2)[0] is limiter
+    assert parts("d", max_concurrency=5)[0] is limiter
+    assert limiter.places == 2  # the endpoint has no more, whoever asks
 
 
 def test_what_a_preset_says_can_be_said_otherwise() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from motet.backends.limited import Limited, Limiter
 from motet.backends.openai import OpenAI
 from motet.backends.scripted import Scripted
+from motet.clock import run_virtual
 from motet.errors import BackendError, ConfigError
 from motet.message import Message, Request
 
@@ -111,3 +112,37 @@ def test_no_place_makes_no_sense() -> None:
     """Is refused when the limiter is made."""
     with pytest.raises(ConfigError, match="max_concurrency"):
         Limited(Scripted("yes"), 0)
+
+
+def test_the_deadline_is_on_the_loops_clock() -> None:
+    """In virtual time, which begins at 0, a call waits its turn until its deadline and not longer."""
+
+    async def waited(deadline: float) -> tuple[str, float]:
+        limited = Limited(Scripted("yes", delay=10), 1)
+        first = asyncio.ensure_future(limited.complete(ASK))
+        await asyncio.sleep(0)
+        try:
+            text = (await limited.complete(msgspec.structs.replace(ASK, deadline=deadline))).text
+        except BackendError as error:
+            text = f"{error.kind}, {error.calls} calls"
+        now = asyncio.get_running_loop().time()
+        await first
+        return text, now
+
+    assert run_virtual(waited(100)) == ("yes", 20.0)
+    assert run_virtual(waited(5)) == ("timeout, 0 calls", 5.0)
+
+
+async def test_narrower_places_hold_for_new_calls() -> None:
+    """The smaller number counts; a larger one changes nothing."""
+    limiter = Limiter(3)
+    under_way = await limiter.place()
+    limiter.narrow(1)
+    limiter.narrow(2)
+    assert limiter.places == 1
+    place = await limiter.place()
+    assert place.locked()
+    under_way.release()
+    assert place.locked()
+    with pytest.raises(ConfigError, match="max_concurrency"):
+        limiter.narrow(0)

@@ -23,10 +23,12 @@ from motet.backend import Backend, Price, checked
 from motet.backends import session
 from motet.backends.openai import Clocks, OpenAI
 from motet.backends.refusal import refusal, refusal_in, retry_after
-from motet.backends.secret import Secret
+from motet.backends.secret import Secret, hide
 from motet.backends.wire import Draft, Wire, encode
 from motet.errors import BackendError, ConfigError
 from motet.message import Delta, Message, Part, Reply, Request, Sampling, ToolCall, ToolSpec, Usage
+from motet.perform import perform
+from motet.spec import from_document
 
 KEY = "sk-test-0123456789abcdef"
 QUICK = Clocks(connect=1.0, first_byte=0.25, idle=0.25, total=0.5)
@@ -116,6 +118,7 @@ ENDS: dict[str, str | tuple[str, str]] = {
     "bad-utf8": "malformed",
     "split": "stop",
     "echo-key": "auth",
+    "echo-all": "bad_request",
     "answer-key": "stop",
     "no-http": "malformed",
 }
@@ -321,6 +324,91 @@ async def test_an_echoed_key_is_taken_out(server: FaultServer, stream: bool) -> 
     with pytest.raises(BackendError, match=r"refused: Bearer \*\*\*"):
         await called(model(server, "echo-key"), ASK, stream)
     assert (await called(model(server, "answer-key"), ASK, stream)).text == "Bearer ***"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+async def test_every_secret_is_taken_out_of_what_is_echoed(server: FaultServer, stream: bool) -> None:
+    """Whatever is in the URL, a header or the body, as it is or escaped, told as secret or so by its name."""
+    backend = model(
+        server, "echo-all", base_url=f"{server.base_url}?key=qu%2Fery-SEC",
+        extra={"user": 'tok"SEC-0123456789', "auth": {"token": "named-SEC-0123456789"}, "top_k": 1},
+        headers={"X-Api-Key": "header-SEC", "Proxy-Authorization": "Basic basic-SEC"},
+        secrets=(Secret('tok"SEC-0123456789', "${TOK}"),),
+    )  # fmt: skip
+    with pytest.raises(BackendError, match=r"bad token") as caught:
+        await called(backend, ASK, stream)
+    assert caught.value.kind == "bad_request"
+    assert "key=***" in caught.value.text
+    assert "${TOK}" in caught.value.text
+    for secret in ("SEC", KEY):
+        assert secret not in f"{caught.value} {caught.value.attempts} {backend!r}"
+
+
+async def test_what_a_variable_holds_is_never_told(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by an endpoint that repeats it, not in the trace with its configuration, not by anything's repr."""
+    for name, value in (("BODY", "SECRET-body-012345"), ("QUERY", "SECRET/query+1"), ("SHORT", "SECRET")):
+        monkeypatch.setenv(name, value)
+    table = {
+        "base_url": f"{server.base_url}?key=${{QUERY}}", "model": "echo-all", "retries": 0,
+        "extra": {"auth": {"token": "${BODY}"}, "user": "me-${SHORT}"},
+    }  # fmt: skip
+    config = from_document({"models": {"m": table}})
+    agent = config.agent("m")
+    result = await perform(agent, "q", wanted={"config": config.subset("m")})
+    assert result.reply is None
+    told = f"{result.trace.to_jsonl()} {result!r} {result.error} {agent!r} {config.model('m')!r} {config.document}"
+    assert "bad token" in told
+    assert "SECRET" not in told
+    assert "SECRET" in str(server.seen[0])
+    assert result.trace.to_jsonl().count('"token":"${BODY}"') == 1
+    assert "${BODY}" in str(result.error)
+    assert "me-${SHORT}" in str(result.error)
+
+
+async def test_a_secret_at_the_cut_is_not_half_shown(server: FaultServer) -> None:
+    """Long errors are cut, but not through a secret, of which half would stay."""
+    for blanks in range(430, 500, 7):
+        backend = model(server, "echo-all", extra={"a": "x" * blanks, "token": "SEC" * 9})
+        with pytest.raises(BackendError) as caught:
+            await backend.complete(ASK)
+        assert "SEC" not in caught.value.text
+
+
+def test_the_longest_secret_is_taken_out_first() -> None:
+    """Of a secret that another is a part of, nothing stays."""
+    assert hide("abcd abcdefgh", [Secret("abcd"), Secret("abcdefgh", "${B}")]) == "*** ${B}"
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "prompt", "stream", "n"])
+def test_extra_fields_that_are_not_its_own(name: str) -> None:
+    """What every call sets itself can't be set otherwise; several choices are several calls."""
+    with pytest.raises(ConfigError, match="a draw is a call" if name == "n" else f"{name} can't be set here"):
+        OpenAI("m", extra={name: 2})
+
+
+def test_other_choices_are_not_dropped_in_silence() -> None:
+    """An answer with more choices than one is refused, whole or in pieces; they would be paid for and not be read."""
+    one, two = ({"index": n, "message": {"content": "4"}, "finish_reason": "stop"} for n in range(2))
+    assert drafted({"choices": [one]}).text == "4"
+    for payloads in ([{"choices": [one, two]}], [{"choices": [one]}, {"choices": [two]}]):
+        with pytest.raises(BackendError, match="several choices") as caught:
+            drafted(*payloads)
+        assert (caught.value.kind, caught.value.retry) == ("malformed", False)
+
+
+async def test_what_was_not_sent_is_no_call(server: FaultServer) -> None:
+    """Without a key, after the deadline, or for what the endpoint can't do, nothing is sent, and none is counted."""
+    late = msgspec.structs.replace(ASK, deadline=asyncio.get_running_loop().time())
+    grammar = msgspec.structs.replace(ASK, sampling=Sampling(grammar="root ::= 'x'"))
+    keyless = model(server, "good", api_key=None, key_variable="MOTET_TEST_KEY")
+    for backend, request in ((keyless, ASK), (model(server, "good"), late), (model(server, "good"), grammar)):
+        with pytest.raises(BackendError) as caught:
+            await backend.complete(request)
+        assert caught.value.calls == 0
+    assert server.requests == 0
+    with pytest.raises(BackendError) as caught:
+        await model(server, "500").complete(ASK)
+    assert (caught.value.calls, server.requests) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -591,7 +679,7 @@ def test_log_probabilities_in_both_forms() -> None:
 def test_half_a_surrogate_pair() -> None:
     """Servers that cut words by UTF-16 units send them; the reply can still be encoded."""
     reply = drafted(json.loads(r'{"choices": [{"message": {"content": "\ud83d!"}, "finish_reason": "stop"}]}'))
-    assert reply.text == "?!"
+    assert reply.text == "\ufffd!"
 
 
 FIELDS = re.findall(

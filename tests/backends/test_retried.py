@@ -14,14 +14,17 @@ from faultserver import ANSWER, FaultServer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motet.agent import ModelAgent
 from motet.backend import HOLD, Backend, Card
 from motet.backends.breaker import Breaker
 from motet.backends.openai import Clocks, OpenAI
 from motet.backends.retried import Retried
 from motet.backends.scripted import Scripted
 from motet.budget import Budget, Cost
+from motet.clock import run_virtual
 from motet.errors import BackendError, ConfigError, Kind
 from motet.message import Delta, Message, Reply, Request
+from motet.perform import perform
 
 ASK = Request("m", messages=(Message("user", "What is 2 + 2?"),))
 CLOCKS = Clocks(first_byte=0.5, idle=0.5)
@@ -431,3 +434,49 @@ def test_calls_are_what_was_called(kinds: list[Kind], attempts: int) -> None:
     except BackendError as error:
         told = len(error.attempts)
     assert told == len(inner.requests) <= attempts
+
+
+@both
+def test_deadlines_are_on_the_loops_clock(ask: Ask) -> None:
+    """In virtual time, which begins at 0, there is time for another try, and none after the deadline."""
+
+    async def asked(deadline: float) -> Reply:
+        return await ask(Retried(failing("server")), msgspec.structs.replace(ASK, deadline=deadline))
+
+    assert run_virtual(asked(100)).text == "yes"
+    with pytest.raises(BackendError, match="would pass the deadline"):
+        run_virtual(asked(1e-6))
+
+
+def test_a_run_in_virtual_time_tries_again() -> None:
+    """A budget of seconds leaves the seconds for it."""
+    agent = ModelAgent(Retried(failing("server")), "a")
+    result = run_virtual(perform(agent, "q", budget=Budget(seconds=100)))
+    assert (result.text, result.usage.calls) == ("yes", 2)
+
+
+def test_the_breakers_clock_is_the_loops() -> None:
+    """In virtual time its pause passes as fast as any other."""
+
+    async def paused() -> list[str]:
+        breaker = Breaker(failures=1, cooldown=15)
+        breaker.permit().settle(BackendError("server", "down"))
+        states: list[str] = [breaker.state]
+        await asyncio.sleep(15)
+        return [*states, breaker.state]
+
+    assert run_virtual(paused()) == ["open", "half-open"]
+
+
+async def test_only_what_was_sent_is_counted() -> None:
+    """A breaker that is open makes no call; one that opens after a call leaves that one; a missing key is none."""
+    breaker = Breaker(failures=1)
+    retried = Retried(failing("server"), sleep=Naps(), breaker=breaker)
+    for calls in (1, 0):
+        with pytest.raises(BackendError) as caught:
+            await retried.complete(ASK)
+        assert caught.value.calls == calls
+    keyless = Retried(OpenAI("m", key_variable="MOTET_TEST_KEY"))
+    with pytest.raises(BackendError, match="no key") as caught:
+        await keyless.complete(ASK)
+    assert (caught.value.calls, len(caught.value.attempts)) == (0, 1)

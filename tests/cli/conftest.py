@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MOTET_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("MOTET_TEST_TOKEN", "hunter2")
     for name in ("MOTET_CONFIG", "MOTET_TEST_KEY", "NO_COLOR", "CI"):
         monkeypatch.delenv(name, raising=False)
     path = list(sys.path)

@@ -111,3 +111,7 @@ def test_trace_export(cli: Cli) -> None:
     lines = cli("trace", "export", "--format", "jsonl").out
     assert Trace.from_jsonl(lines).to_jsonl() == lines
     assert cli("trace", "export", "--format", "svg").code == 2
+    for form in ("mermaid", "jsonl"):
+        exported = msgspec.json.decode(cli("trace", "export", "-f", form, "--json").out, type=shapes.Exported)
+        assert exported.text == cli("trace", "export", "-f", form).out
+        assert (exported.format, len(exported.run_id) > 8) == (form, True)

@@ -137,7 +137,7 @@ def test_config_show(cli: Cli) -> None:
     assert document["agents"]["again"]["model"] == "four"
     assert "vote" in document["mixtures"]
     assert document["models"]["unset"]["api_key"] == "${MOTET_TEST_KEY}"
-    assert document["models"]["dear"]["extra"] == {"access_token": "***"}
+    assert document["models"]["dear"]["extra"] == {"access_token": "${MOTET_TEST_TOKEN}"}
     assert "hunter2" not in out + cli("config", "show", "--json").out + cli("config", "explain", "models.dear").out
     assert cli("config", "show", "--json").json == document
     assert from_document(document, keyless=True).default == "trio"
@@ -152,7 +152,7 @@ def test_config_show(cli: Cli) -> None:
         ("agents.smollm2-chat.model", "smollm2-135m", "built-in:", ""),
         ("models.dear.price.input", 1000, "motet.toml:", ""),
         ("models.dear.retries", 0, "motet.toml:", "further attempts after a failure that may pass."),
-        ("models.dear.extra.access_token", "***", "motet.toml:", ""),
+        ("models.dear.extra.access_token", "${MOTET_TEST_TOKEN}", "motet.toml:", ""),
         ("mixtures.debate.aggregate.weights", {"calculator": 4}, "built-in:", "votes of an agent"),
         ("mixtures.trio.agents", ["five", "four", "again", "silent"], "motet.toml:", "who votes"),
         ("budget.usd", None, "", "US dollars at most"),
@@ -181,11 +181,15 @@ def test_config_explain_of_nothing(cli: Cli) -> None:
     assert done.code == 2
     assert "there is no key 'agents.again.temprature': did you mean temperature?" in done.err
     assert "mixtures: Agents made of agents" in cli("config", "explain").out
+    sections = msgspec.json.decode(cli("config", "explain", "--json").out, type=shapes.Sections).sections
+    assert sections["mixtures"].startswith("Agents made of agents")
+    assert sections.keys() == {"default", "models", "agents", "mixtures", "budget"}
 
 
 def test_config_schema(cli: Cli) -> None:
     """The schema is JSON Schema and knows every section."""
     schema = cli("config", "schema").json
+    assert cli("config", "schema", "--json").json == schema
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert set(schema["properties"]) == {"default", "models", "agents", "mixtures", "budget"}  # type: ignore[call-overload]
 

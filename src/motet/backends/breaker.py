@@ -14,6 +14,7 @@ One breaker stands for one model at one endpoint and may be shared by any number
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
@@ -34,7 +35,7 @@ class Breaker:
         window: seconds within which they have to fall.
         cooldown: seconds it stays open; then one call is let through as a probe.
         name: whom it stands for, in errors.
-        clock: seconds; for tests.
+        clock: seconds; by default the running event loop's, as for deadlines.
     """
 
     __slots__ = (
@@ -56,10 +57,10 @@ class Breaker:
         window: float = 30.0,
         cooldown: float = 15.0,
         name: str = "the endpoint",
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         self.failures, self.window, self.cooldown, self.name = failures, window, cooldown, name
-        self._clock = clock
+        self._clock = clock or _now
         self._times: deque[float] = deque(maxlen=failures)
         self._opened: float | None = None
         self._probing = False
@@ -105,6 +106,14 @@ class Breaker:
     def _worked(self) -> None:
         self._opened = None
         self._times.clear()
+
+
+def _now() -> float:
+    """The event loop's clock, or where none is running the one that event loops have but for tests."""
+    try:
+        return asyncio.get_running_loop().time()
+    except RuntimeError:
+        return time.monotonic()
 
 
 class Permit:

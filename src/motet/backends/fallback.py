@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -72,6 +72,7 @@ class Fallback:
             tools=all(card.tools for card in cards),
             constrained=all(card.constrained for card in cards),
             reports_usage=any(card.reports_usage for card in cards),
+            checked=True,
         )
 
     def count(self, text: str) -> int:
@@ -117,7 +118,7 @@ class Fallback:
 class _Falls:
     """The backends to ask, one after the other, and what came of those before."""
 
-    __slots__ = ("_attempts", "_began", "_calls", "_error", "_fallback", "_request", "_spent", "_where")
+    __slots__ = ("_attempts", "_began", "_calls", "_clock", "_error", "_fallback", "_request", "_where")
 
     def __init__(self, fallback: Fallback, request: Request) -> None:
         self._fallback, self._request = fallback, request
@@ -125,23 +126,23 @@ class _Falls:
         self._error: BackendError | None = None
         self._where = ""
         self._calls = 0
-        self._spent = False
+        self._clock = asyncio.get_running_loop().time
         self._began = 0.0
 
     def __iter__(self) -> Iterator[Backend]:
         deadline, hold = self._request.deadline, HOLD.get()
         for backend in self._fallback.backends:
-            self._began = time.monotonic()
+            self._began = self._clock()
             if self._error is not None and deadline is not None and self._began >= deadline:
                 return
-            # An open breaker let no call through: the one that was set aside is still there.
-            if self._spent and hold is not None and not hold.another():
+            # Where nothing was sent (no key, an open breaker), the call that was set aside is still there.
+            if self._error is not None and self._error.calls and hold is not None and not hold.another():
                 return
             yield backend
 
     def landed(self, backend: Backend, reply: Reply) -> Reply:
         """`reply`, with every call that it took, its usage checked and priced as that of who gave it."""
-        reply, _ = checked(backend, self._request, reply, time.monotonic() - self._began)
+        reply, _ = checked(backend, self._request, reply, self._clock() - self._began)
         usage = msgspec.structs.replace(reply.usage, calls=self._calls + reply.usage.calls)
         return msgspec.structs.replace(reply, usage=usage, model=reply.model or backend.name)
 
@@ -149,9 +150,8 @@ class _Falls:
         """Note a failure; raises if the next backend is not to be asked."""
         tries = error.attempts
         if not tries:
-            tries = (Attempt(error.kind, error.text, error.status, time.monotonic() - self._began),)
-        self._spent = error.kind != "circuit_open" or bool(error.attempts)
-        self._calls += len(tries) if self._spent else 0
+            tries = (Attempt(error.kind, error.text, error.status, self._clock() - self._began),)
+        self._calls += error.calls
         self._attempts += [msgspec.structs.replace(one, text=f"{backend.name}: {one.text}") for one in tries]
         self._error, self._where = error, backend.name
         if final or not (error.retry or error.kind in RETRYABLE or error.kind in DEADLY):
@@ -161,11 +161,4 @@ class _Falls:
         """The last error, with the attempts of all."""
         error = self._error
         assert error is not None
-        return BackendError(
-            error.kind,
-            f"{self._where}: {error.text}",
-            status=error.status,
-            retry_after=error.retry_after,
-            attempts=self._attempts,
-            retry=error.retry,
-        )
+        return error.but(text=f"{self._where}: {error.text}", attempts=self._attempts, calls=self._calls)

@@ -16,7 +16,6 @@ Waiting here rather than at the endpoint keeps the clocks of a call from running
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -39,16 +38,30 @@ class Limiter:
         if places < 1:
             raise ConfigError(f"{places} calls at once make none: give at least 1", key="max_concurrency")
         self.places = places
-        self._semaphores = PerLoop(lambda: asyncio.Semaphore(places))
+        self._semaphores = self._open()
 
     def __repr__(self) -> str:
         return f"Limiter({self.places})"
+
+    def narrow(self, places: int) -> None:
+        """Have no more places than `places` from now on; calls under way or in the queue are not counted among them.
+
+        Raises:
+            ConfigError: there would be none.
+        """
+        if Limiter(places).places < self.places:
+            self.places = places
+            self._semaphores = self._open()
+
+    def _open(self) -> PerLoop[asyncio.Semaphore]:
+        places = self.places
+        return PerLoop(lambda: asyncio.Semaphore(places))
 
     async def place(self, deadline: float | None = None) -> asyncio.Semaphore:
         """Wait for a place; it is given back with `release()` on what is returned.
 
         Args:
-            deadline: when to give up waiting, on the clock of `time.monotonic`.
+            deadline: when to give up waiting, on the event loop's clock.
 
         Raises:
             BackendError: of kind `timeout`, when the deadline came first.
@@ -58,12 +71,11 @@ class Limiter:
             await semaphore.acquire()
             return semaphore
         try:
-            async with asyncio.timeout(deadline - time.monotonic()):
+            async with asyncio.timeout_at(deadline):
                 await semaphore.acquire()
         except TimeoutError:
-            raise BackendError(
-                "timeout", f"the deadline passed while waiting for one of {self.places} places", retry=False
-            ) from None
+            text = f"the deadline passed while waiting for one of {self.places} places"
+            raise BackendError("timeout", text, retry=False, calls=0) from None
         return semaphore
 
 

@@ -52,7 +52,7 @@ class Llama:
         model: a GGUF file, or the name of a model of the pool (`motet models list`).
         name: what it is called in requests and traces; by default the pool's name or the file's.
         context: tokens that prompt and reply may take together. The default holds the pool's few-shot prompts (300
-            tokens) and what four members said; memory grows with it (23 KB a token and slot for a model of 135M).
+            tokens) and what four members said; memory grows with it (46 KB a token and slot for a model of 135M).
         parallel: calls that run at once; more wait in line. Each has a context of its own, and computes a shared
             prefix once for itself, so that more than 4 pay only for long replies.
         threads: threads that compute; by default the physical cores, at most 8.

@@ -45,7 +45,7 @@ BATCH = 128
 """Tokens of prompts that are computed in one step."""
 PREFIXES_MIB = 256
 """Memory for the prompts of slots that were given to another prompt since, so that agents who take turns find theirs
-again: 23 KB a token for a model of 135M, so about 40 few-shot prompts."""
+again: 46 KB a token for a model of 135M, so about 20 few-shot prompts."""
 MOST_THREADS = 8
 """More hardly help: the memory's bandwidth is the limit by then."""
 EXIT_SECONDS = 5.0
@@ -164,7 +164,11 @@ class Server:
         """Where it listens; loads it, and keeps it loaded until `unload`, since calls by HTTP are not seen here."""
         with self._change:
             self._kept = True
-        return Address(self._load().listening_address + "/v1", Secret(_KEY))
+        try:
+            return Address(self._load().listening_address + "/v1", Secret(_KEY))
+        except BackendError:
+            self._kept = False
+            raise
 
     def tokens(self, text: str) -> int | None:
         """How many tokens `text` is, by the model's own tokenizer (2 ms); None while it is not loaded."""

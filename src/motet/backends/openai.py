@@ -19,19 +19,18 @@ import asyncio
 import contextlib
 import math
 import os
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from motet.backend import Card, Price, estimate_tokens
 from motet.backends import session
 from motet.backends.refusal import refusal, refusal_in, tidy
-from motet.backends.secret import Secret
+from motet.backends.secret import Secret, hide, secret_texts
 from motet.backends.sse import EventParser
-from motet.backends.wire import Draft, Wire, decode, encode
+from motet.backends.wire import Draft, Wire, check_extra, decode, encode
 from motet.errors import BackendError, ConfigError
 from motet.message import Delta, Reply, Request
 from motet.prices import context_of, price_of
@@ -97,6 +96,11 @@ class OpenAI:
             request's key: models that differ only here need names that differ.
         headers: further headers of every call.
         name: what it is called in requests and traces; by default the model's name.
+        secrets: texts inside the other fields that no error, answer or repr may show. The key is one anyway, and so
+            is what `extra`, `headers` or the URL's query hold under the name of a secret.
+
+    Raises:
+        ConfigError: the URL is none, or `extra` has a field that is not its to set.
     """
 
     model: str
@@ -112,10 +116,16 @@ class OpenAI:
     clocks: Clocks = CLOCKS
     max_bytes: int = 8 * 1024 * 1024
     extra: Mapping[str, object] = field(default_factory=dict, hash=False)
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
     name: str = ""
+    secrets: Sequence[Secret] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        # Names enough: a URL may hold a key in its path, and `extra` and `headers` anything.
+        return hide(f"OpenAI({self.model!r}, {self.endpoint!r}, name={self.name!r})", self.secrets)
 
     def __post_init__(self) -> None:
+        check_extra(self.extra)
         try:
             url = urlsplit(self.base_url)
             sound = url.scheme in ("http", "https") and url.hostname and url.port != 0
@@ -150,6 +160,10 @@ class OpenAI:
         """Scheme, host and port: what limits, breakers and errors name."""
         url = urlsplit(self.base_url)
         return f"{url.scheme}://{url.netloc}"
+
+    def hide(self, text: str) -> str:
+        """`text` without any of the backend's secrets, but for a key that is in the environment."""
+        return hide(text, self._secrets)
 
     def count(self, text: str) -> int:
         """An estimate on the high side."""
@@ -229,6 +243,13 @@ class OpenAI:
                 response.close()
 
     @cached_property
+    def _secrets(self) -> tuple[Secret, ...]:
+        query = dict(parse_qsl(urlsplit(self.base_url).query))
+        named = [text for _, text in secret_texts([self.extra, self.headers, query])]
+        named += [text.split()[-1] for text in named if text.strip()]  # without its scheme: Bearer, Basic
+        return (*self.secrets, *map(Secret, named), *([self.api_key] if self.api_key else ()))
+
+    @cached_property
     def _fixed(self) -> _Fixed:
         return _Fixed(self)
 
@@ -236,7 +257,7 @@ class OpenAI:
 class _Fixed:
     """What is the same in every call, made once: URLs, connection clock, proxy, and headers while the key stays."""
 
-    __slots__ = ("_backend", "_raw", "chats", "completions", "headers", "key", "proxy", "timeout")
+    __slots__ = ("_backend", "_raw", "chats", "completions", "echoes", "headers", "key", "proxy", "secrets", "timeout")
 
     def __init__(self, backend: OpenAI) -> None:
         from urllib.request import getproxies, proxy_bypass
@@ -261,6 +282,10 @@ class _Fixed:
         raw = backend.api_key.reveal() if backend.api_key else os.environ.get(backend.key_variable, "")
         if raw != self._raw:
             self._raw, self.key = raw, Secret(raw)
+            self.secrets = (*backend._secrets, self.key)
+            long = [secret for secret in self.secrets if len(secret.reveal()) >= REAL_KEY]
+            forms = [(form.encode(), secret.name.encode()) for secret in long for form in secret.forms]
+            self.echoes = sorted(dict.fromkeys(forms), key=lambda each: -len(each[0]))
             self.headers = {"Content-Type": "application/json", **backend.headers}
             if self.key:
                 self.headers["Authorization"] = f"Bearer {self.key.reveal()}"
@@ -278,24 +303,27 @@ class _Call:
         now = self._loop.time()
         self._hard, self._hard_name = now + backend.clocks.total, "total"
         if request.deadline is not None:
-            left = request.deadline - time.monotonic()
-            if left <= 0:
-                raise BackendError("timeout", "the deadline passed before the call", retry=False)
-            if now + left < self._hard:
-                self._hard, self._hard_name = now + left, "deadline"
+            if request.deadline <= now:
+                raise BackendError("timeout", "the deadline passed before the call", retry=False, calls=0)
+            if request.deadline < self._hard:
+                self._hard, self._hard_name = request.deadline, "deadline"
         self._phase = "connect"
         self._fixed = backend._fixed
         self._fixed.refresh()
         self._key = self._fixed.key
         if not self._key and backend.key_required:
-            raise BackendError("auth", f"no key for {backend.name}: set {backend.key_variable}, or api_key")
+            raise BackendError("auth", f"no key for {backend.name}: set {backend.key_variable}, or api_key", calls=0)
         if not (self._key.reveal().isascii() and self._key.reveal().isprintable()):
-            raise BackendError("auth", f"the key for {backend.name} has characters no key has; {self._where_key()}")
+            text = f"the key for {backend.name} has characters no key has; {self._where_key()}"
+            raise BackendError("auth", text, calls=0)
 
     def encoded(self, *, stream: bool) -> bytes:
         """The body that goes out."""
         backend = self._backend
-        return encode(self._request, backend.model, backend.wire, backend.extra, stream=stream)
+        try:
+            return encode(self._request, backend.model, backend.wire, backend.extra, stream=stream)
+        except BackendError as error:
+            raise error.but(text=backend.hide(error.text), calls=0) from None
 
     def draft(self) -> Draft:
         """A reply to fill in."""
@@ -326,7 +354,9 @@ class _Call:
                 async with asyncio.timeout(min(ERROR_SECONDS, self._backend.clocks.idle)):
                     while len(read) < ERROR_BYTES and (chunk := await response.content.readany()):
                         read += chunk
-            raise refusal(response.status, response.headers, read)
+            # Before it is read, since what is read is cut: half a key would not be found any more.
+            headers = {name: hide(text, self._fixed.secrets, least=REAL_KEY) for name, text in response.headers.items()}
+            raise refusal(response.status, headers, self.masked(read))
         finally:
             response.close()
 
@@ -347,29 +377,30 @@ class _Call:
         return b"".join(chunks)
 
     def masked(self, data: bytes) -> bytes:
-        """`data` without the key, should the endpoint echo it."""
-        key = self._key.reveal().encode()
-        return data.replace(key, b"***") if len(key) >= REAL_KEY and key in data else data
+        """`data` without the key and the other secrets, should the endpoint echo one."""
+        for form, name in self._fixed.echoes:
+            data = data.replace(form, name)
+        return data
 
     @contextlib.contextmanager
     def failures(self) -> Iterator[None]:
-        """Whatever goes wrong inside is a `BackendError`, without the key and with a next step."""
+        """Whatever goes wrong inside is a `BackendError`, without a secret and with a next step."""
         try:
             yield
         except BackendError as error:
-            text = self._key.hide(error.text)
+            text = error.text
             if error.kind in ("auth", "not_found"):
                 hint = self._where_key() if error.kind == "auth" else f"check base_url and model {self._backend.model}"
                 text = f"{text}; {hint}"
-            again = BackendError(
-                error.kind, text, status=error.status, retry_after=error.retry_after, retry=error.retry
-            )
-            raise again from None
+            raise error.but(text=self._hidden(text)) from None
         except Exception as error:
             known = self._network(error)
             if known is None:
                 raise
-            raise known from None
+            raise known.but(text=self._hidden(known.text)) from None
+
+    def _hidden(self, text: str) -> str:
+        return hide(text, self._fixed.secrets)
 
     def _where_key(self) -> str:
         backend = self._backend
@@ -380,7 +411,7 @@ class _Call:
         import aiohttp
 
         backend, clocks = self._backend, self._backend.clocks
-        endpoint, said = backend.endpoint, tidy(self._key.hide(str(error)))
+        endpoint, said = backend.endpoint, tidy(self._hidden(str(error)))
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return BackendError("timeout", f"no connection to {endpoint} within {clocks.connect:g} s (connect)")
         if isinstance(error, TimeoutError):

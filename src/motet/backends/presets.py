@@ -12,7 +12,7 @@ The quirks are what the providers' own documentation and their error messages sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -155,6 +155,7 @@ def openai_backend(
     extra: Mapping[str, object] | None = None,
     headers: Mapping[str, str] | None = None,
     name: str | None = None,
+    secrets: Sequence[Secret] = (),
 ) -> Backend:
     """A model behind an endpoint: retried, with a breaker, and limited in flight.
 
@@ -170,14 +171,16 @@ def openai_backend(
         price: US dollars per million tokens; by default what `genai-prices` says, and 0 on this machine.
         context: tokens that prompt and reply may take together; by default what `genai-prices` says.
         clocks: the four time limits of an attempt.
-        max_concurrency: calls in flight at most; backends for one endpoint, key and number share the places.
+        max_concurrency: calls in flight at most. Backends for one endpoint and key share the places, and the smallest
+            number that any of them gives, the preset's own included, holds for all.
         retries: further attempts after a failure that may pass.
         extra: further fields of every call's body.
         headers: further headers of every call.
         name: what it is called in requests and traces; by default the model's name.
+        secrets: texts inside the others that no error, answer or repr may show.
 
     Raises:
-        ConfigError: there is no such preset, or no base URL.
+        ConfigError: there is no such preset, no base URL, or `extra` has a field that is not its to set.
     """
     if preset is None:
         preset = "compatible" if base_url else "openai"
@@ -206,9 +209,11 @@ def openai_backend(
         extra=extra or {},
         headers=headers or {},
         name=name or model,
+        secrets=secrets,
     )
     places = preset.max_concurrency if max_concurrency is None else max_concurrency
     account = (inner.endpoint, key or variable)
-    limiter = _limiters.setdefault((*account, places), Limiter(places))
-    breaker = _breakers.setdefault((*account, model), Breaker(name=f"{model} at {inner.endpoint}"))
+    limiter = _limiters.setdefault(account, Limiter(places))
+    limiter.narrow(places)
+    breaker = _breakers.setdefault((*account, model), Breaker(name=inner.hide(f"{model} at {inner.endpoint}")))
     return Retried(Limited(inner, limiter), attempts=retries + 1, breaker=breaker)

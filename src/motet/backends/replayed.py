@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from motet.backend import Backend, Card, deltas
+from motet.backend import deltas
+from motet.backends.wrapper import Wrapper
 from motet.errors import BackendError, ReplayMiss
 from motet.message import Delta, Reply, Request
 from motet.record import Record
@@ -13,7 +14,7 @@ from motet.trace import CallFailed
 
 
 @dataclass(frozen=True)
-class Replayed:
+class Replayed(Wrapper):
     """`backend` as it answered in `record`.
 
     Raises (when called):
@@ -21,18 +22,7 @@ class Replayed:
         ReplayMiss: the record does not hold this call.
     """
 
-    backend: Backend
     record: Record
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self.backend.name
-
-    @property
-    def card(self) -> Card:
-        """The model's card."""
-        return self.backend.card
 
     async def complete(self, request: Request) -> Reply:
         """The recorded reply."""
@@ -43,14 +33,11 @@ class Replayed:
                 f"the agents, the question or the seed are not those of that run"
             )
         if isinstance(event, CallFailed):
-            raise BackendError(event.kind, event.text, status=event.status, attempts=event.attempts)
+            calls = event.usage.calls
+            raise BackendError(event.kind, event.text, status=event.status, attempts=event.attempts, calls=calls)
         return event.reply
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same, in one piece."""
         async for delta in deltas(await self.complete(request)):
             yield delta
-
-    def count(self, text: str) -> int:
-        """The model's own count."""
-        return self.backend.count(text)

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -98,14 +97,15 @@ class Retried(Wrapper):
 class _Tries:
     """The tries of one request so far, and whether there is another."""
 
-    __slots__ = ("_attempts", "_began", "_last", "_loop", "_made", "_permit", "_random", "_request")
+    __slots__ = ("_attempts", "_began", "_calls", "_clock", "_last", "_loop", "_made", "_permit", "_random", "_request")
 
     def __init__(self, loop: Retried, request: Request) -> None:
         self._loop, self._request = loop, request
         self._random: random.Random | None = None
         self._permit: Permit | None = None
+        self._clock = asyncio.get_running_loop().time
         self._began = 0.0
-        self._made = 0
+        self._made = self._calls = 0
         self._attempts: list[Attempt] = []
         self._last: BackendError | None = None
 
@@ -127,7 +127,7 @@ class _Tries:
                 self.__exit__()
                 raise self._given_up("the budget has no call left") from None
         self._made += 1
-        self._began = time.monotonic()
+        self._began = self._clock()
         return self
 
     def __enter__(self) -> _Tries:
@@ -143,16 +143,17 @@ class _Tries:
             self._permit.settle()
         if not self._attempts:
             return reply
-        calls = len(self._attempts) + max(1, reply.usage.calls)
+        calls = self._calls + max(1, reply.usage.calls)
         return msgspec.structs.replace(reply, usage=msgspec.structs.replace(reply.usage, calls=calls))
 
     def failed(self, error: BackendError, *, last: bool = False) -> None:
         """Note a failed try; raises if there is not to be another."""
-        now, deadline = time.monotonic(), self._request.deadline
+        now, deadline = self._clock(), self._request.deadline
         late = deadline is not None and now >= deadline
         if self._permit is not None and not late:  # that our time ran out says nothing about the endpoint
             self._permit.settle(error)
         self._attempts += error.attempts or [Attempt(error.kind, error.text, error.status, now - self._began)]
+        self._calls += error.calls
         self._last = error
         if last or late or not error.retry or self._made >= self._loop.attempts:
             raise self._given_up("") from None
@@ -168,18 +169,12 @@ class _Tries:
             raise self._given_up(f"it asks to wait {asked:.0f} s, longer than {loop.patience:.0f} s")
         # Jitter on top of what was asked for: all calls that were turned away were told the same.
         wait += asked
-        if self._request.deadline is not None and time.monotonic() + wait >= self._request.deadline:
+        if self._request.deadline is not None and self._clock() + wait >= self._request.deadline:
             raise self._given_up(f"the next try, in {wait:.1f} s, would pass the deadline")
         return wait
 
     def _given_up(self, why: str) -> BackendError:
         error = self._last
         assert error is not None
-        return BackendError(
-            error.kind,
-            f"{error.text}; not tried again: {why}" if why else error.text,
-            status=error.status,
-            retry_after=error.retry_after,
-            attempts=self._attempts,
-            retry=error.retry,
-        )
+        text = f"{error.text}; not tried again: {why}" if why else error.text
+        return error.but(text=text, attempts=self._attempts, calls=self._calls)

@@ -23,8 +23,19 @@ from typing import Literal
 import msgspec
 
 from motet.backends.refusal import page, refusal_in
-from motet.errors import BackendError
-from motet.message import Delta, Finish, Message, Reply, Request, Token, ToolCall, Usage
+from motet.errors import BackendError, ConfigError
+from motet.message import (
+    IMPOSSIBLE,
+    Delta,
+    Finish,
+    Message,
+    Reply,
+    Request,
+    Token,
+    ToolCall,
+    Usage,
+    clean,
+)
 
 FINISHES: Mapping[str, Finish] = {
     "stop": "stop",
@@ -45,8 +56,8 @@ FINISHES: Mapping[str, Finish] = {
 }
 """What providers call the end of a reply. Any other word is no end that we understand, so the reply is none."""
 
-NEVER = -9999.0
-"""The log-probability given for what a model would not say; JSON has no -inf. OpenAI and vLLM use this number too."""
+OURS = ("model", "messages", "prompt", "stream", "n")
+"""Fields of a body that `extra` may not set."""
 
 MOST = 2**53
 """Counts are cut off here: what is larger is absurd, and would not fit a JSON number or a database column."""
@@ -80,6 +91,18 @@ class Wire:
     completes: bool = True
     tools: bool = True
     cost: bool = False
+
+
+def check_extra(extra: Mapping[str, object]) -> None:
+    """Refuse further fields of a body that are not theirs to set.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for name in OURS:
+        if name in extra:
+            why = "a draw is a call, so ask for more draws instead" if name == "n" else "every call sets it itself"
+            raise ConfigError(f"{name} can't be set here: {why}", key="extra")
 
 
 def encode(
@@ -251,13 +274,16 @@ class Draft:
             self._usage = self._read_usage(usage)
         if choices is not None and not isinstance(choices, list):
             raise BackendError("malformed", f"the answer's choices are {choices!r:.100}, not a list")
-        for choice in choices or ():
-            if not isinstance(choice, dict):
-                raise BackendError("malformed", f"the answer's choice is {choice!r:.100}, not an object")
-            if not choice.get("index"):
-                self._chosen = True
-                return self._take_choice(choice)
-        return Delta()
+        if not choices:
+            return Delta()
+        choice = choices[0]
+        if not isinstance(choice, dict):
+            raise BackendError("malformed", f"the answer's choice is {choice!r:.100}, not an object")
+        if len(choices) > 1 or choice.get("index"):
+            text = "the answer has several choices, where one was asked for: ask again for another, a draw is a call"
+            raise BackendError("malformed", text, retry=False)
+        self._chosen = True
+        return self._take_choice(choice)
 
     def reply(self, model: str) -> Reply:
         """The whole reply.
@@ -300,11 +326,11 @@ class Draft:
         text, reasoning = _words(piece.get("content", piece.get("text")))
         thought = piece.get("reasoning_content") or piece.get("reasoning")
         if isinstance(thought, str):
-            reasoning += _clean(thought)
+            reasoning += clean(thought)
         refused = piece.get("refusal")
         if isinstance(refused, str) and refused:
             self._refused = True
-            text = (text or "") + _clean(refused)
+            text = (text or "") + clean(refused)
         if text is not None:
             self._text = self._text or []
             self._text.append(text)
@@ -356,7 +382,7 @@ class Draft:
         arguments = function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
             arguments = msgspec.json.encode(arguments).decode()  # Ollama has sent objects
-        call.arguments.append(_clean(arguments or ""))
+        call.arguments.append(clean(arguments or ""))
         return len(arguments or "")
 
     def _read_usage(self, usage: Mapping[str, object]) -> Usage:
@@ -397,13 +423,13 @@ class _Call:
 def _words(content: object) -> tuple[str | None, str]:
     """The text of a content field, and the thinking that Mistral's reasoning models put into it."""
     if content is None or isinstance(content, str):
-        return None if content is None else _clean(content), ""
+        return None if content is None else clean(content), ""
     if not isinstance(content, list):
         raise BackendError("malformed", f"the answer's content is {content!r:.100}")
     text, thinking = "", ""
     for part in content:
         if isinstance(part, dict) and isinstance(part.get("text"), str):
-            text += _clean(part["text"])
+            text += clean(part["text"])
         elif isinstance(part, dict) and part.get("type") == "thinking":
             thinking += _words(part.get("thinking"))[0] or ""
     return text, thinking
@@ -415,7 +441,7 @@ def _tokens(logprobs: Mapping[str, object]) -> list[Token]:
     if isinstance(content, list):
         entries = [entry for entry in content if isinstance(entry, dict)]
         return [
-            Token(_clean(str(entry.get("token", ""))), _logprob(entry.get("logprob")), _top(entry.get("top_logprobs")))
+            Token(clean(str(entry.get("token", ""))), _logprob(entry.get("logprob")), _top(entry.get("top_logprobs")))
             for entry in entries
         ]
     texts, values, tops = logprobs.get("tokens"), logprobs.get("token_logprobs"), logprobs.get("top_logprobs")
@@ -423,17 +449,17 @@ def _tokens(logprobs: Mapping[str, object]) -> list[Token]:
         return []
     others = tops if isinstance(tops, list) and len(tops) == len(texts) else [None] * len(texts)
     return [
-        Token(_clean(str(text)), _logprob(value), _top(top))
+        Token(clean(str(text)), _logprob(value), _top(top))
         for text, value, top in zip(texts, values, others, strict=False)
     ]
 
 
 def _top(wire: object) -> tuple[tuple[str, float], ...]:
     if isinstance(wire, dict):
-        return tuple((_clean(str(text)), _logprob(value)) for text, value in wire.items())
+        return tuple((clean(str(text)), _logprob(value)) for text, value in wire.items())
     if isinstance(wire, list):
         entries = [entry for entry in wire if isinstance(entry, dict)]
-        return tuple((_clean(str(entry.get("token", ""))), _logprob(entry.get("logprob"))) for entry in entries)
+        return tuple((clean(str(entry.get("token", ""))), _logprob(entry.get("logprob"))) for entry in entries)
     return ()
 
 
@@ -446,7 +472,7 @@ def _number(value: object) -> float | None:
 
 def _logprob(value: object) -> float:
     known = _number(value)
-    return NEVER if known is None else known
+    return IMPOSSIBLE if known is None else known
 
 
 def _count(value: object) -> int:
@@ -454,8 +480,3 @@ def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return 0
     return int(max(-MOST, min(MOST, value)))
-
-
-def _clean(text: str) -> str:
-    """`text` without lone surrogates, which no encoder takes."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

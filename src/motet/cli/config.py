@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -11,8 +11,6 @@ from motet.cli.options import Config, Json, group
 
 app = group("Show and explain the configuration that applies.")
 
-SECRET = ("key", "token", "secret", "password", "authorization")
-"""Words in the name of a key whose text is not shown, unless it only names a variable or a file."""
 Keys = tuple[str | int, ...]
 
 
@@ -27,8 +25,7 @@ def show(config: Config = None, json: Json = False) -> None:
     from motet.cli.toml import dumps
 
     known = configuration(config)
-    document = hidden(known.document)
-    assert isinstance(document, dict)
+    document = known.document
     if json:
         output.json(document)
     else:
@@ -54,10 +51,13 @@ def explain(
     if not key:
         sections = schema["properties"]
         assert isinstance(sections, dict)
+        if json:
+            output.json(shapes.Sections({name: about.get("description", "") for name, about in sections.items()}))
+            return
         output.data("".join(f"{name}: {about.get('description', '')}\n" for name, about in sections.items()))
         return
     path = _path(key, document, schema)
-    value = hidden(_at(document, path), path)
+    value = _at(document, path)
     about = _schema_at(schema, document, path)
     where = known.where(path) if value is not None else ""
     found = shapes.Explained(key=key, value=value, where=where, about=str(about.get("description", "")))
@@ -74,28 +74,15 @@ def explain(
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of motet.toml, for editors."""
+def schema(json: Json = False) -> None:
+    """Print the JSON Schema of motet.toml, for editors.
+
+    It is JSON with or without --json.
+    """
     from motet.cli import output
     from motet.spec import json_schema
 
     output.json(json_schema())
-
-
-def hidden(value: object, path: Keys = ()) -> object:
-    """A document without what may be a secret. Keys of models can't be written into one; `extra` can hold anything.
-
-    >>> hidden({"extra": {"api_token": "abc", "user": "me"}, "api_key": "${KEY}"})
-    {'extra': {'api_token': '***', 'user': 'me'}, 'api_key': '${KEY}'}
-    """
-    if isinstance(value, Mapping):
-        return {key: hidden(inner, (*path, key)) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [hidden(inner, (*path, place)) for place, inner in enumerate(value)]
-    names = [each.lower() for each in path if isinstance(each, str)]
-    secret = bool(names) and any(word in names[-1] for word in SECRET) and not names[-1].endswith(("_file", "_tokens"))
-    plain = not isinstance(value, str) or (value.startswith("${") and value.endswith("}"))
-    return "***" if secret and not plain else value
 
 
 def _path(key: str, document: object, schema: dict[str, object]) -> Keys:

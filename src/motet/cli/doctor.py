@@ -145,7 +145,7 @@ async def _try(config: Configuration, name: str, timeout: float, *, vital: bool)
             messages=(Message("user", QUESTION),),
             sampling=Sampling(max_tokens=TOKENS),
             draw=f"doctor-{secrets.token_hex(8)}",  # no cache may answer for the model
-            deadline=time.monotonic() + timeout,
+            deadline=asyncio.get_running_loop().time() + timeout,
         )
         async with asyncio.timeout(timeout):
             reply = await config.model(name).complete(request)

@@ -273,6 +273,12 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     about: str
 
 
+class Sections(msgspec.Struct, frozen=True):
+    """`motet config explain --json` without a key: what each section of the configuration is."""
+
+    sections: dict[str, str]
+
+
 class Kept(msgspec.Struct, frozen=True, kw_only=True):
     """A kept run. What an interrupted one does not know is null."""
 
@@ -309,6 +315,14 @@ class Run(msgspec.Struct, frozen=True):
 
     run: Kept
     asks: list[Ask]
+
+
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet trace export --json`: `text` is what is printed without `--json`."""
+
+    run_id: str
+    format: str
+    text: str
 
 
 def seconds(value: float) -> float:

@@ -96,16 +96,21 @@ def show(run: RunName = "last", json: Json = False) -> None:
 def export(
     run: RunName = "last",
     format_: Annotated[Format, typer.Option("--format", "-f", help="As what.")] = Format.mermaid,
+    json: Json = False,
 ) -> None:
     """Print a run as a graph, or as its events."""
-    from motet.cli import output
+    from motet.cli import output, shapes
     from motet.runs import load
     from motet.trace import Trace
     from motet.view import dot, mermaid
 
     trace = load(run)
     texts = {Format.mermaid: mermaid, Format.dot: dot, Format.jsonl: Trace.to_jsonl}
-    output.data(texts[format_](trace))
+    text = texts[format_](trace)
+    if json:
+        output.json(shapes.Exported(run_id=_kept(None, trace).run_id, format=format_.value, text=text))
+    else:
+        output.data(text)
 
 
 def graph(trace: Trace) -> str:

@@ -10,8 +10,9 @@ A model is a table or, for short, one line:
 | `"llama:./my.gguf"` | one's own GGUF file |
 | `"function:package.module:name"` | a Python function of the question |
 
-`${VAR}` in any text here is that environment variable, looked up when the model is used. A key is never written down
-here: it is `${VAR}`, or lies in a file.
+`${VAR}` in any text here is that environment variable, looked up when the model is used; what an endpoint is sent of it
+is shown nowhere: errors and answers that repeat it say `${VAR}`. A key is never written down here, nor anything else
+under the name of a secret: it is `${VAR}`, or lies in a file.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol
+from urllib.parse import parse_qsl, urlsplit
 
 from msgspec import Meta
 
@@ -29,6 +31,8 @@ from motet.backend import Backend, Price
 from motet.backends.fallback import Fallback
 from motet.backends.openai import Clocks
 from motet.backends.presets import PRESETS, openai_backend
+from motet.backends.secret import Secret, is_secret, secret_texts
+from motet.backends.wire import check_extra
 from motet.errors import ConfigError
 from motet.message import digest
 from motet.paths import cache_dir
@@ -38,10 +42,9 @@ from motet.spec.locate import Path as KeyPath
 from motet.spec.read import Reader, Wrong, suggestion
 from motet.spec.registry import imported
 
-if TYPE_CHECKING:
-    from motet.backends.secret import Secret
-
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SCHEME = re.compile(r"\s*(bearer|basic|token)?[\s:]*", re.IGNORECASE)
+"""What may be written down beside the variables of a secret."""
 BACKEND = "backend"
 UNSET = "unset"
 """What stands for a variable that is not set where nothing will be called."""
@@ -69,8 +72,8 @@ class ModelEntry:
     backend: str
     fallbacks: Sequence[ModelName] = ()
 
-    def make(self, name: str, folder: Path | None, keyless: bool) -> Backend:
-        """The backend itself, without what goes around it."""
+    def make(self, name: str, folder: Path | None, keyless: bool, secrets: Sequence[Secret]) -> Backend:
+        """The backend itself, without what goes around it; `secrets` are the variables' values."""
         raise NotImplementedError
 
 
@@ -84,7 +87,7 @@ class FunctionEntry(ModelEntry):
 
     function: Reference
 
-    def make(self, name: str, folder: Path | None, keyless: bool) -> Backend:
+    def make(self, name: str, folder: Path | None, keyless: bool, secrets: Sequence[Secret]) -> Backend:
         """The function as a backend."""
         from motet.backends.function import Function
 
@@ -142,7 +145,7 @@ class LlamaEntry(LanguageModelEntry):
         if bool(self.model) == bool(self.path):
             raise ValueError("give either model, a name of the pool, or path, a GGUF file")
 
-    def make(self, name: str, folder: Path | None, keyless: bool) -> Backend:
+    def make(self, name: str, folder: Path | None, keyless: bool, secrets: Sequence[Secret]) -> Backend:
         """The model, not loaded yet."""
         from motet.backends.llama import Llama
 
@@ -161,7 +164,7 @@ class EndpointEntry(LanguageModelEntry):
         api_key: `${VAR}`, the environment variable that the key is in, where it isn't the usual one.
         api_key_file: or a file that holds the key; relative to the folder of the configuration.
         timeouts: seconds to connect, to the first_byte, idle between chunks, and in total.
-        max_concurrency: calls in flight at most.
+        max_concurrency: calls in flight at most; of the models at one endpoint with one key, the smallest counts.
         retries: further attempts after a failure that may pass.
         extra: further fields of every call's body (`reasoning_effort` and the like).
     """
@@ -179,6 +182,7 @@ class EndpointEntry(LanguageModelEntry):
         super().__post_init__()
         if self.api_key and self.api_key_file:
             raise ValueError("give either api_key or api_key_file")
+        check_extra(self.extra or {})
         if not (self.base_url or PRESETS[self.backend].base_url):
             raise ValueError('base_url is missing: give the endpoint, such as "http://localhost:8000/v1"')
 
@@ -188,7 +192,7 @@ class EndpointEntry(LanguageModelEntry):
         named = VARIABLE.fullmatch(self.api_key)
         return named.group(1) if named else None
 
-    def make(self, name: str, folder: Path | None, keyless: bool) -> Backend:
+    def make(self, name: str, folder: Path | None, keyless: bool, secrets: Sequence[Secret]) -> Backend:
         """The endpoint, not called yet. The key stays in the environment until a call is made."""
         return openai_backend(
             self.model,
@@ -203,11 +207,10 @@ class EndpointEntry(LanguageModelEntry):
             retries=self.retries,
             extra=self.extra,
             name=name,
+            secrets=secrets,
         )
 
     def _key(self, folder: Path | None) -> Secret:
-        from motet.backends.secret import Secret
-
         path = _file(self.api_key_file, folder)
         try:
             key = Secret(path.read_text("utf-8"))
@@ -284,7 +287,7 @@ def backend_of(entry: ModelEntry, name: str, others: Models, *, folder: Path | N
         ImportError: its function can't be imported.
     """
     filled = _with_variables(entry, keyless)
-    made = filled.make(name, folder, keyless)
+    made = filled.make(name, folder, keyless, _variables(entry))
     if entry.fallbacks:
         made = Fallback((made, *(others.model(each) for each in entry.fallbacks)), name=name)
     if isinstance(filled, LanguageModelEntry) and filled.cache != "off" and not keyless:
@@ -305,6 +308,14 @@ def missing_variables(entry: ModelEntry) -> Iterator[tuple[KeyPath, str]]:
             yield (), preset.key_variable
 
 
+def _variables(entry: ModelEntry) -> tuple[Secret, ...]:
+    """The values of the variables in an entry's texts, but for the key's, which stays in the environment."""
+    fields = [each.name for each in fields_of(type(entry)) if each.name != "api_key"]
+    texts = [text for name in fields for _, text in _texts(getattr(entry, name), ())]
+    names = dict.fromkeys(name for text in texts for name in VARIABLE.findall(text))
+    return tuple(Secret(os.environ[name], f"${{{name}}}") for name in names if os.environ.get(name, "").strip())
+
+
 def _implied(table: Mapping[str, object]) -> str | None:
     """The backend that a table means which does not say it."""
     return next((word for key, word in IMPLIED.items() if key in table), None)
@@ -319,6 +330,24 @@ def _refused(table: Mapping[str, object]) -> Iterator[tuple[KeyPath, str]]:
             yield path, 'a key is not written down here: write api_key = "${VARIABLE}" and set it, or use api_key_file'
         if path == ("base_url",) and re.search(r"//[^/]*@", text):
             yield path, "a password is not written down here: leave it out and use api_key"
+        if path == ("base_url",):
+            named = [(key, value) for key, value in _query(text) if is_secret(key) and _is_literal(value)]
+            yield from ((path, f"a secret is not written down here: write {key}=${{VARIABLE}}") for key, _ in named)
+    for path, text in secret_texts(table):
+        if path != ("api_key",) and _is_literal(text):
+            yield path, 'a secret is not written down here: write "${VARIABLE}" and set it'
+
+
+def _is_literal(text: str) -> bool:
+    """Whether a text is more than variables and the word that says what scheme they are of."""
+    return bool(text) and not (VARIABLE.search(text) and _SCHEME.fullmatch(VARIABLE.sub("", text)))
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(urlsplit(url).query)
+    except ValueError:  # no URL, which is told where it is used
+        return []
 
 
 def _texts(value: object, path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
