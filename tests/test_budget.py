@@ -217,7 +217,7 @@ def test_retries_take_from_the_purse() -> None:
 
 
 def test_thousands_may_wait() -> None:
-    """10,000 calls through a purse that fits ten at a time: all get their turn, in no time, also when some leave."""
+    """4,000 calls through a purse that fits ten at a time: all get their turn, in no time, also when some leave."""
 
     async def call(budget: Budget) -> None:
         hold = await budget.reserve(Cost(output=100, usd_output_token=0.1))
@@ -226,17 +226,17 @@ def test_thousands_may_wait() -> None:
 
     async def work() -> float:
         budget = Budget(usd=110, parent=Budget(usd=100.0))
-        tasks = [asyncio.ensure_future(call(budget)) for _ in range(10_000)]
+        tasks = [asyncio.ensure_future(call(budget)) for _ in range(4_000)]
         await asyncio.sleep(0.5)
         for task in tasks[100::100]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         check_settled(budget)
-        assert budget.used.calls == 10_000 - 99
+        assert budget.used.calls == 4_000 - 39
         return asyncio.get_running_loop().time()
 
     import time
 
     began = time.process_time()
-    assert run_virtual(work()) < 1200
-    assert time.process_time() - began < 10
+    assert run_virtual(work()) < 500
+    assert time.process_time() - began < 5

@@ -550,7 +550,7 @@ class Run:
             reply = await (self._streamed(backend, request) if self.streaming else backend.complete(request))
         except BaseException as crash:
             error = crash if isinstance(crash, BackendError) else BackendError(self._cancelled().kind, "cancelled")
-            calls = max(1, len(error.attempts)) if error is crash else hold.cost.calls
+            calls = error.calls if error is crash else hold.cost.calls
             charged = usage = Usage(calls=calls, seconds=shared.clock() - began)
             if error is not crash or error.kind in TAKEN:
                 # What upstream made of the prompt is unknown: the purse is charged the worst case, the report says
