@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from motet.ballot import read_choice, read_grade, read_ranking
 
 LABELS = ["A", "B", "C"]
-WORDS = "I think that reply A is good but B and C are not better than 7 others , . : \n - ranking grade 10 / 3 ( )"
-PROSE = st.lists(st.sampled_from(WORDS.split(" ")), max_size=25).map(" ".join)
+WORDS = "I that reply A is a better than one but B and C are then by over followed 7 others , . : - > 10 / 3 ( ) 1. 2)"
+LINE = st.lists(st.sampled_from(WORDS.split(" ")), max_size=9).map(" ".join)
+PROSE = st.lists(st.tuples(LINE, LINE).map(" think ".join), max_size=4).map("\n".join)
 
 
 @pytest.mark.parametrize(
@@ -144,17 +147,22 @@ def test_no_choices(text: str) -> None:
 
 @given(PROSE)
 def test_prose_is_no_ballot(text: str) -> None:
-    """A vote that is read is said: every label stands there in that order, every grade is a number that was written."""
-    ranking = read_ranking(text, LABELS)
-    if ranking is not None:
-        assert len(ranking) >= 2
-        assert len(set(ranking)) == len(ranking)
-        assert set(ranking) <= set(LABELS)
-        marked = text.lower().rpartition("ranking")[2]
-        assert all(label in text[len(text) - len(marked) :] for label in ranking)
+    """Lines with a word in them that no ballot has are no ranking and no choice, whatever labels stand beside it."""
+    assert read_ranking(text, LABELS) is None
+    assert read_choice(text, LABELS) is None
+
+
+@given(PROSE)
+def test_prose_is_no_grade(text: str) -> None:
+    """Numbers in sentences are no grade, unless one is said to be out of ten."""
     grade = read_grade(text, 10)
-    if grade is not None:
-        assert grade in (3, 7, 10)
+    assert grade is None or re.search(r"\d\s*/\s*10", text)
+
+
+@given(LINE, LINE)
+def test_a_ranking_that_says_something_else_is_none(before: str, after: str) -> None:
+    """After the word, a line that says anything but labels is no ranking."""
+    assert read_ranking(f"Ranking: x {before} think {after}", LABELS) is None
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="ABC")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from acting import agent, down
@@ -22,6 +22,7 @@ from motet import (
     ModelAgent,
     Plurality,
     Reply,
+    Sampling,
     Scripted,
     SelfMoA,
     Synthesize,
@@ -325,6 +326,10 @@ def test_the_chair_is_the_first_member_by_default() -> None:
 # ---- what makes no sense
 
 
+def _three() -> list[ModelAgent]:
+    return [agent(name) for name in "abc"]
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -368,3 +373,31 @@ def test_the_chat_goes_with_every_ask() -> None:
     chat = Chat.of([Message("user", "I am Ann."), Message("assistant", "Hello Ann."), Message("user", "Who am I?")])
     result = run_virtual(perform(MixtureOfAgents([A, B], Synthesize(C)), chat))
     assert all([m.text for m in call.request.messages][:2] == ["I am Ann.", "Hello Ann."] for call in calls(result))
+
+
+def _three() -> list[ModelAgent]:
+    return [agent(name) for name in "abc"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Vote(_three(), need=0),
+        lambda: Cascade(_three(), Agreement(_three()), accept=7),
+        lambda: Cascade(_three(), Agreement(_three()), accept=float("nan")),
+        lambda: Judge(_three()[0], scale=0),
+        lambda: ModelAgent(Scripted(""), "a", max_steps=0),
+        lambda: Sampling(max_tokens=0),
+        lambda: Sampling(temperature=-1),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
+    """They are told where they are given, not where they hurt."""
+    with pytest.raises(UsageError):
+        make()
+
+
+def test_a_negative_grace_is_refused() -> None:
+    """It would cancel everybody at once."""
+    with pytest.raises(UsageError, match="grace of -5"):
+        run_virtual(perform(Vote(_three(), grace=-5), "What?"))

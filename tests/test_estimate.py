@@ -88,6 +88,7 @@ def test_no_loop_ends_early() -> None:
     assert estimate(Cascade([A, B], Agreement([A, B])), "What?").calls == 4
 
 
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 2**32).map(lambda n: f"{n:08x}"), min_size=2, max_size=6, unique=True), st.integers(0, 99)
 )

@@ -112,7 +112,7 @@ def test_a_merge_that_gives_nothing_or_too_much() -> None:
         assert all(text.startswith("much") for _, text in fitted([LONG, LONG], 6, rule, much))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     texts=st.lists(HOSTILE | st.text(max_size=200), max_size=6),
     room=st.integers(-5, 60),
@@ -184,7 +184,7 @@ def ask(agent: ModelAgent, texts: Sequence[str], labels: Sequence[str] = (), **o
     return run_virtual(perform(agent, chat, **options))  # type: ignore[arg-type]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.one_of(HOSTILE, st.text(max_size=50), st.sampled_from([300, 3000, 20000]).map(lambda n: "<|" * n)),

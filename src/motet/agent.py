@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from motet.backend import Backend, prompt_tokens
-from motet.errors import AgentFailed, BackendError, Failure, ToolError
+from motet.errors import AgentFailed, BackendError, Failure, ToolError, UsageError
 from motet.fit import Rule, fit, shares, shortened
 from motet.message import Chat, Message, Reply, Request, Sampling, ToolCall, ToolSpec, hear
 from motet.prompt import Example, chat_prompt, completion_prompt, disarmed, unfenced
@@ -61,6 +61,10 @@ class ModelAgent:
     max_steps: int = 8
     fit: Rule = "shorten"
     about: str = ""
+
+    def __post_init__(self) -> None:
+        if self.max_steps < 1:
+            raise UsageError(f"{self.name} may make {self.max_steps} calls: give max_steps of at least 1")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         own = {tool.name: tool for tool in self.tools} if run.acting else {}

@@ -26,6 +26,8 @@ from typing import Literal
 
 import msgspec
 
+from motet.errors import UsageError
+
 Role = Literal["system", "user", "assistant", "tool", "note"]
 """`note` is what a composition says to its listener; it is rendered into the user's turn, never as system."""
 
@@ -166,6 +168,12 @@ class Sampling(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     logprobs: int = 0
     format: str = ""
     grammar: str = ""
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise UsageError(f"a reply of {self.max_tokens} tokens at most makes no sense: give at least 1")
+        if self.temperature is not None and not self.temperature >= 0:
+            raise UsageError(f"a temperature of {self.temperature} makes no sense: give 0 (greedy) or more")
 
 
 class ToolSpec(msgspec.Struct, frozen=True, gc=False):

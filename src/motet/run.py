@@ -637,6 +637,8 @@ class Run:
         return Ask(self, agent, chat, draw, path, budget=budget, hedge=hedge, after=after, answering=answering)
 
     async def _gather(self, asks: Iterable[tuple[Seat, Ask]], need: int, grace: float | None) -> dict[Seat, Reply]:
+        if grace is not None and not grace >= 0:
+            raise UsageError(f"a grace of {grace} seconds makes no sense: give 0 or more, or None to wait for all")
         tasks: dict[Seat, _Asked] = {}
         asked: list[Ask] = []
         async with _Group() as group:

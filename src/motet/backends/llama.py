@@ -17,8 +17,7 @@ last bit. llama.cpp does not promise that for a call that shares its batch, or w
 order of its sums may differ. So flash attention and the repacking of weights are off and the cache has 32 bits, which
 costs a tenth more time, and twice the memory for the cache. Of 16 few-shot answers given four at a time, as many were
 the same words as one by one, greedy and sampled at 0.7 (median of 5 rounds of `benchmarks/local.py`): SmolLM2 16 and
-16, Gemma 16 and 14; with llama.cpp's own settings 14 and 15, and 8 and 4. What has to be the same again is recorded and
-replayed, not repeated.
+16, Gemma 16 and 14. What has to be the same again is recorded and replayed, not repeated.
 """
 
 from __future__ import annotations

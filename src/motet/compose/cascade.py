@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from motet.compose.base import at_least
-from motet.errors import TooFewReplies
+from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply
 from motet.run import Agent, Run
 from motet.score import Scorer
@@ -47,6 +47,8 @@ class Cascade:
 
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
+        if not 0 <= self.accept <= 1:
+            raise UsageError(f"{self.name} accepts at a score of {self.accept}, and scores are from 0 to 1")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         best: Reply | None = None

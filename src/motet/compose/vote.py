@@ -45,6 +45,7 @@ class Vote:
 
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
+        at_least(1, "replies it needs", self.need, self.name)
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         asks = (run.ask(agent, chat) for agent in self.agents)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from motet.ballot import read_grade
+from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -31,6 +32,10 @@ class Judge:
     agent: Agent
     scale: int = 10
     note: str = NOTE
+
+    def __post_init__(self) -> None:
+        if self.scale < 1:
+            raise UsageError(f"a judge can't grade from 0 to {self.scale}: give a scale of at least 1")
 
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
         if not reply.usable:
