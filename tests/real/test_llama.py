@@ -127,7 +127,7 @@ async def test_usage_and_id() -> None:
     """Usage is what the model's own tokenizer counts, and the reply goes by the request's key."""
     request = completion("The quick brown fox jumps over 12 lazy dogs,", 5, grammar=LETTERS)
     reply = await SMOL.complete(request)
-    assert (reply.usage.input, reply.usage.output, reply.finish) == (SMOL.count(request.prompt), 5, "length")
+    assert (reply.usage.input, reply.usage.output, reply.finish) == (SMOL.tokens(request.prompt), 5, "length")
     assert reply.id == request.key
     assert reply.state == "cut"
 
@@ -179,8 +179,8 @@ async def test_prefix_is_reused() -> None:
     shots = "".join(f"Q: What is {n} plus {n}?\nA: {n + n}\n" for n in range(20, 32))
     first = await GEMMA.complete(completion(shots + "Q: What is 5 plus 5?\nA:", 2))
     second = await GEMMA.complete(completion(shots + "Q: Who was Napoleon?\nA:", 2))
-    assert second.usage.cached >= GEMMA.count(shots) - 4
-    assert first.usage.cached < GEMMA.count(shots) / 2
+    assert second.usage.cached >= (GEMMA.tokens(shots) or 0) - 4
+    assert first.usage.cached < (GEMMA.tokens(shots) or 0) / 2
     assert second.usage.cached < second.usage.input
 
 
@@ -352,12 +352,13 @@ async def test_errors_do_not_keep_the_model() -> None:
 
 
 async def test_count() -> None:
-    """Counting is exact once the model is loaded, and on the high side before."""
+    """Counting is on the high side and always the same; the tokenizer of a loaded model is exact."""
     text = "Q: What is 17 * 23?\nA: 391\nQ: Who wrote Hamlet?\nA: Shakespeare\n"
     backend = Llama("smollm2-135m", context=512, parallel=2)
     estimated = backend.count(text)
     used = (await backend.complete(completion(text, 1))).usage.input
-    assert backend.count(text) == used <= estimated <= 2 * used
+    assert backend.tokens(text) == used <= estimated <= 2 * used
+    assert backend.count(text) == estimated
     assert backend.count("") == 0
     backend.unload()
 

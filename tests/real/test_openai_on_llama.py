@@ -119,7 +119,7 @@ async def test_usage(remote: Backend) -> None:
     """Usage is what was used, the cached prefix included."""
     first = await remote.complete(completion(SHOTS * 3, 4, grammar="root ::= [a-z]+"))
     again = await remote.complete(completion(SHOTS * 3, 4, grammar="root ::= [a-z]+"))
-    assert first.usage.input == again.usage.input == LOCAL.count(SHOTS * 3)
+    assert first.usage.input == again.usage.input == LOCAL.tokens(SHOTS * 3)
     assert first.usage.output == again.usage.output == 4
     assert again.usage.cached > again.usage.input / 2
 

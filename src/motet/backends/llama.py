@@ -173,9 +173,8 @@ class Llama:
         server.submit(job, self.idle_seconds)
         try:
             while True:
-                left = None if request.deadline is None else max(0.0, request.deadline - time.monotonic())
                 try:
-                    async with asyncio.timeout(left):
+                    async with asyncio.timeout_at(request.deadline):
                         piece = await pieces.get()
                 except TimeoutError:
                     waited = time.monotonic() - began
@@ -189,12 +188,17 @@ class Llama:
             job.stopped = True
 
     def count(self, text: str) -> int:
-        """Tokens in `text`: exactly once the model is loaded (2 ms), else estimated on the high side."""
+        """Tokens in `text`, estimated on the high side: the same whether the model is loaded or not, so that what is
+        fitted into a context, and with it every prompt, is the same in a replay.
+        """
+        return _estimate(text)
+
+    def tokens(self, text: str) -> int | None:
+        """Tokens in `text` by the model's own tokenizer; None while it is not loaded. Blocks for about 2 ms."""
         try:
-            exact = self._server.tokens(text)
+            return self._server.tokens(text)
         except BackendError:
-            exact = None
-        return _estimate(text) if exact is None else exact
+            return None
 
     def unload(self) -> bool:
         """Let go of the model, for every backend that shares it: at once, or when the calls under way have ended.

@@ -43,9 +43,9 @@ from motet.errors import BackendError
 
 BATCH = 128
 """Tokens of prompts that are computed in one step."""
-PREFIXES_MIB = 256
+PREFIXES_MIB = 128
 """Memory for the prompts of slots that were given to another prompt since, so that agents who take turns find theirs
-again: 46 KB a token for a model of 135M, so about 20 few-shot prompts."""
+again: 46 KB a token for a model of 135M, so about 9 few-shot prompts."""
 MOST_THREADS = 8
 """More hardly help: the memory's bandwidth is the limit by then."""
 EXIT_SECONDS = 5.0
