@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from acting import Doing, agent, check_settled, check_trace, down, go
-from test_replay import members, scene
+from scenes import members, scene
 
 from motet import (
     Agreement,
