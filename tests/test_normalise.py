@@ -527,7 +527,8 @@ def test_fractions_are_exact(value: Fraction) -> None:
     if value > 1 and bottom > 1:
         assert normalise(f"{top // bottom} {top % bottom}/{bottom}") == key
     if 10**6 % bottom == 0:
-        assert normalise(f"{float(value):.6f}") == key
+        digits = f"{abs(value * 10**6).numerator:07d}"
+        assert normalise(f"{'-' if value < 0 else ''}{digits[:-6]}.{digits[-6:]}") == key
 
 
 REPLIES = [
@@ -572,3 +573,10 @@ def test_long_texts_are_told_apart() -> None:
     text = "word " * 500_000
     assert normalise(text + "yes") != normalise(text + "no")
     assert normalise(text.upper()) == normalise(text)
+
+
+@pytest.mark.parametrize("minus", ["-", "\u2212", "\uff0d", "\u2013"])
+def test_a_sign_of_any_kind_is_a_sign(minus: str) -> None:
+    """A negative number in a sentence is not taken for its positive, whichever minus it is written with."""
+    assert not matches(f"The answer is {minus}1", ["1"])
+    assert matches(f"The answer is {minus}1", ["-1"])

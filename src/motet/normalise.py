@@ -119,6 +119,7 @@ _NUMBER: Final = re.compile(
     rf"(?![\d^]|/\W*\d| \d)",
     re.ASCII,
 )
+_SIGN: Final = re.compile(r"[\u2212\ufe63\uff0d\u2013\u2012](?=[\d.])")
 _MINUS: Final = re.compile(r"\b(?:minus|negative) (?=[\d.$€£¥₹])", re.IGNORECASE)
 _CURRENCY: Final = re.compile(r"([+-]?) ?(?:us\$|[acs]\$|hk\$|nz\$|usd|eur|gbp|inr|rs\.?|[$€£¥₹]) ?(?=[\d.+-])")
 _BASE: Final = re.compile(r"^_\(?\d\d?\)?$")
@@ -952,7 +953,7 @@ _ENDS: Final = re.compile(
 
 def _only_number(text: str) -> str:
     """The key of the number in `text`, which is one sentence; `""` if there is none, or more than one."""
-    text = _MINUS.sub("-", _DAY.sub("", text))
+    text = _MINUS.sub("-", _SIGN.sub("-", _DAY.sub("", text)))
     found = []
     for m in _LOOSE_NUMBER.finditer(text):
         scale = text[m.end() :].split(maxsplit=1)[:1]

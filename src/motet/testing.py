@@ -330,7 +330,6 @@ async def check_backend(backend: Backend, request: Request | None = None) -> Non
     assert last is not None, "the stream ended without a reply"
     assert "".join(pieces) == last.text, "the pieces are not the reply"
     assert last.state == reply.state, f"streamed, the reply is {last.state}, else {reply.state}"
-    assert bool(last.usage.tokens) == bool(reply.usage.tokens), "usage is told only one way"
     assert backend.count("") == 0 or backend.count("") <= 1
     assert backend.count("word " * 100) > backend.count("word"), "more words, no more tokens"
     assert isinstance(backend.name, str)
