@@ -27,7 +27,7 @@ def shown(question: str, result: motet.Result) -> Table:
     table = Table(title=question, title_style="bold", title_justify="left", show_footer=True)
     table.add_column("agent", footer=result.agent, footer_style="bold green", width=18)
     table.add_column("says", footer=result.text.strip(), footer_style="bold green", width=48)
-    table.add_column("seconds", footer=f"{result.seconds:.1f}", justify="right", width=7)
+    table.add_column("s", footer=f"{result.seconds:.1f}", justify="right", width=5)
     for member in result.replies:
         said = member.text if member.state in ("ok", "failed") else ""
         style = "" if member.state == "ok" else "dim"
@@ -48,6 +48,9 @@ def main() -> None:
         console.print()
         seconds += result.seconds
         calls += result.usage.calls
+    console.print(
+        "The calculator's vote counts four times, since it is exact; the others are small, and may all be wrong."
+    )
     console.print(f"{len(QUESTIONS)} questions, {calls} calls, {seconds:.1f} s, all on this machine. Now yours:")
     console.print("  motet ask 'How many legs does a spider have?' --show replies")
 
