@@ -18,7 +18,7 @@ help:            ## show this
 setup: $(READY)  ## a virtual environment with motet and what its tests need
 
 $(READY): pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else f"motet needs Python 3.11 or newer, and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=python3.12 …")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "motet needs Python 3.11 or newer, and %s is %d.%d: make PYTHON=python3.12 ..." % (sys.executable, v[0], v[1]))'
 	@$(PYTHON) -m venv $(VENV) || { echo "no venv could be made: on Debian and Ubuntu, apt-get install python3-venv"; exit 1; }
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@echo "installing motet and its development tools into $(VENV) …"

@@ -17,8 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from motet.normalise import extract, matches
-
 LONGEST = 5
 """Words of an answer at most; "the Universal Declaration of Human Rights" has five that count."""
 
@@ -44,6 +42,8 @@ def answer(text: str, question: str = "") -> str:
     Returns:
         The answer as the reply puts it; the sentence, or all of it, where the answer can't be told from the rest.
     """
+    from motet.normalise import extract  # its many patterns take a while to compile: not on `import motet`
+
     found = extract(text)
     if not question or len(found) > 2000 or len(found.split()) <= 2:
         return found
@@ -73,6 +73,8 @@ def right(text: str, accepted: Sequence[str], question: str = "") -> bool:
     >>> right("The largest planet is Jupiter, which is mostly gas.", ["Jupiter"], "Which planet is the largest?")
     True
     """
+    from motet.normalise import matches
+
     return matches(text, accepted) or (bool(question) and matches(answer(text, question), accepted))
 
 

@@ -158,7 +158,9 @@ class Result:
                 )
             elif isinstance(event, AskFailed) and event.leaf:
                 failure = event.failure
-                found.append(MemberReply(event.path, failure.agent, "failed", str(failure), 0.0))
+                # Of its attempts, not of the clock: that is what a replay has too.
+                seconds = sum(attempt.seconds for attempt in failure.attempts)
+                found.append(MemberReply(event.path, failure.agent, "failed", str(failure), seconds))
         started = {event.path: place for place, event in enumerate(self.trace) if isinstance(event, AskStarted)}
         return sorted(found, key=lambda member: _place(member.path, started))
 

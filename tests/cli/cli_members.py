@@ -47,6 +47,12 @@ async def tardy(question: str) -> str:
     return "4"
 
 
+async def dying(question: str) -> str:
+    """Fails after a while."""
+    await asyncio.sleep(0.2)
+    raise BackendError("server", "gone", status=500, retry=False)
+
+
 async def hanging(question: str) -> str:
     """Never answers."""
     await asyncio.sleep(3600)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -150,7 +151,10 @@ def test_show_goes_to_stderr(cli: Cli) -> None:
     assert "\x1b" not in done.err
     assert "\x07" not in done.err
     assert "4�[2J" in done.err
-    assert "/trio ← /trio/four, /trio/hostile" in done.err
+    assert "trio ← four, hostile" in done.err.splitlines()
+    rounds = cli("ask", "What?", "-m", "talk", "--show", "replies,graph").err
+    assert re.search(r"│ four#1 +│", rounds)
+    assert re.search(r"── four#1  ok", rounds)
 
 
 def test_trace_goes_to_the_file_too(cli: Cli, folder: Path) -> None:
@@ -159,6 +163,15 @@ def test_trace_goes_to_the_file_too(cli: Cli, folder: Path) -> None:
     trace = Trace.from_jsonl((folder / "there/run.jsonl").read_text())
     assert isinstance(trace.events[-1], RunEnded)
     assert cli("trace", "show", "there/run.jsonl").out == cli("trace", "show", "last").out
+
+
+def test_a_trace_that_cannot_be_written_is_told_before_anybody_is_asked(cli: Cli, folder: Path) -> None:
+    """A folder that can't be made is wrong usage; no run was begun."""
+    (folder / "in-the-way").write_text("")
+    done = cli("ask", "What?", "--trace", "in-the-way/run.jsonl")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert "--trace in-the-way/run.jsonl can't be written" in done.err
+    assert cli("trace", "list", "--json").json == {"runs": []}
 
 
 def test_a_run_that_cannot_be_kept_still_answers(cli: Cli, folder: Path) -> None:

@@ -255,3 +255,29 @@ def test_interrupt_at_a_question() -> None:
         shown.interrupt()
         assert shown.end() == 130
         assert "Traceback" not in shown.text
+
+
+def test_tables_fit_eighty_columns() -> None:
+    """Where space is scarce a run stays on its line, and the state of a model in one piece."""
+    with terminal("ask", "What is " + "so long a question? " * 9, "--no-stream") as shown:
+        assert shown.end() == 0
+    with terminal("trace", "list", COLUMNS="80") as shown:
+        assert shown.end() == 0
+        head, _, run = shown.text.strip().splitlines()
+        assert head.split() == ["run", "mixture", "outcome", "calls", "question", "answer"]
+        assert re.search(r"  trio +full +4 +What is.*…  +4$", run.rstrip())
+    with terminal("models", "list", COLUMNS="80") as shown:
+        assert shown.end() == 0
+        assert re.search(r"not here; has terms *\n", shown.text)
+        assert re.search(r"^the terms of gemma3-270m: https://\S+$", shown.text, re.MULTILINE)
+
+
+def test_doctor_tells_what_it_waits_for() -> None:
+    """Before a model has answered, the versions stand there and a line says what goes on."""
+    Path("motet.toml").write_text("default = 'slow'\n[models]\nslow = 'function:cli_members:tardy'\n")
+    with terminal("doctor") as shown:
+        said = shown.until(r"trying \d+ models …")
+        assert "kept runs: " in said
+        assert "to do" not in said
+        assert shown.end() == 0
+        assert re.search(r"slow +ok +1\.\d", shown.text)

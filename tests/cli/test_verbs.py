@@ -26,7 +26,7 @@ def test_models_list(cli: Cli) -> None:
     assert needs["smollm2-135m"] == ["smollm2-135m"]
     assert needs["four"] == []
     out = cli("models", "list").out
-    assert "not here; terms: https://ai.google.dev/gemma/terms" in out
+    assert "the terms of gemma3-270m: https://ai.google.dev/gemma/terms\n" in out
     assert all(line == line.rstrip() for line in out.splitlines())
 
 
@@ -111,9 +111,15 @@ def test_doctor(cli: Cli, folder: Path) -> None:
     assert states["hanging"] == ("failed", "timeout")
     assert states["unset"] == ("failed", "config")
     assert states["broken"] == ("failed", "server")
+    todo = {each.name: each.todo for each in health.models}
+    assert todo["unset"] == "export MOTET_TEST_KEY=…"
     assert states["smollm2-135m"] == ("unused", "model_file")
-    assert "motet models fetch smollm2-135m" in next(each.todo for each in health.models if each.name == "smollm2-135m")
+    assert "motet models fetch smollm2-135m" in todo["smollm2-135m"]
     assert health.motet == motet.__version__
+    (folder / "motet.toml").write_text("[models.own]\npath = 'not-there.gguf'\n")
+    models = msgspec.json.decode(cli("doctor", "--json").out, type=shapes.Health).models
+    own = next(each for each in models if each.name == "own")
+    assert (own.kind, own.todo) == ("model_file", "correct path, or get the file again")
     (folder / "motet.toml").write_text("default = 'four'\n[models]\nfour = 'function:cli_members:four'\n")
     done = cli("doctor")
     assert done.code == 0

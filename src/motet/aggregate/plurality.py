@@ -20,12 +20,13 @@ import msgspec
 
 from motet.answer import answer
 from motet.message import Chat, Reply
-from motet.normalise import normalise
 from motet.run import Run
 
 
 def tally(replies: Sequence[Reply], weights: Mapping[str, float] | None = None, question: str = "") -> dict[str, float]:
     """The votes of each normalised answer, in the order in which answers were first given."""
+    from motet.normalise import normalise
+
     votes: dict[str, float] = {}
     for reply in replies:
         voted = normalise(answer(reply.text, question))
@@ -39,6 +40,8 @@ def plurality(replies: Sequence[Reply], weights: Mapping[str, float] | None = No
     Raises:
         ValueError: there are no replies.
     """
+    from motet.normalise import normalise
+
     votes = tally(replies, weights, question)
     if not votes:
         raise ValueError("no replies to take a vote of")

@@ -72,8 +72,8 @@ def ask(
     """Ask a question; several agents answer it together.
 
     The answer goes to stdout. Exit codes: 0 an answer; 3 an answer, but somebody was missing or a limit ended the run;
-    4 no answer within the limits; 69 no answer, because models failed; 2 and 78 for what is wrong with the command or
-    the configuration; 130 after Ctrl-C.
+    4 no answer within the limits; 69 no answer, because models failed; 1 no answer otherwise (all abstained, the reply
+    was cut); 2 and 78 for what is wrong with the command or the configuration; 130 after Ctrl-C.
     """
     from motet import api
     from motet.errors import UsageError
@@ -100,6 +100,8 @@ def ask(
 
     fetching.ensure(known, mixture or known.default)
     asked = api.prepare(mixture or None, config=known, budget=purse)
+    if trace is not None:
+        _writable(trace)
     result = _perform(asked, question, seed, trace, stream)
     report(result, views, json)
     raise typer.Exit(code_of_result(result))
@@ -145,6 +147,22 @@ def _question(given: str | None) -> str:
     if not question.strip():
         raise UsageError(f"the question is empty: say what is to be answered, as in {EXAMPLE}")
     return question
+
+
+def _writable(trace: Path) -> None:
+    """See that a trace can be written, before a call is paid for; what stands in the file stays until the run begins.
+
+    Raises:
+        UsageError: it can't.
+    """
+    from motet.errors import UsageError
+
+    try:
+        trace.parent.mkdir(parents=True, exist_ok=True)
+        if not trace.exists() or trace.is_file():  # whoever reads a pipe would take the closing for the end
+            trace.open("a").close()
+    except OSError as error:
+        raise UsageError(f"--trace {trace} can't be written ({error.strerror}): give another file") from None
 
 
 def _from_stdin() -> str:
@@ -244,6 +262,7 @@ def _replies(result: Result) -> Table:
 
     from motet.cli.live import FAILED, MARKS
     from motet.cli.output import printable
+    from motet.cli.trace import numbered
 
     table = Table(box=box.ROUNDED, header_style="bold", show_lines=True)
     for name in ("agent", "state", "seconds", "reply"):
@@ -251,7 +270,7 @@ def _replies(result: Result) -> Table:
     for member in result.replies:
         mark, style = MARKS.get(member.state, FAILED)
         table.add_row(
-            Text(member.agent),
+            Text(numbered(member.agent, member.path)),
             Text(f"{mark} {member.state}", style=style),
             f"{member.seconds:.1f}",
             Text(printable(member.text)),

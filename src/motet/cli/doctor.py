@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +13,7 @@ import typer
 from motet.cli.options import Config, Json
 
 if TYPE_CHECKING:
-    from motet.cli.shapes import Checked
+    from motet.cli.shapes import Checked, Health
     from motet.spec import Config as Configuration
 
 QUESTION = "What is 2 + 2? Answer with a number only."
@@ -46,9 +47,12 @@ def doctor(
     Exit code 69 if a model fails that your configuration file defines, or that the default mixture needs; built-in
     models that nothing of yours uses may be missing.
     """
+    import contextlib
     import platform
     import shutil
     import sys
+
+    from msgspec.structs import replace
 
     from motet import __version__, api
     from motet.cli import output, shapes
@@ -57,9 +61,8 @@ def doctor(
     from motet.runs import folder
 
     known = api.configuration(config)
-    checked = api.background(_all(known, timeout))
     health = shapes.Health(
-        ok=all(each.state != "failed" for each in checked),
+        ok=False,  # not known yet
         motet=__version__,
         python=f"{platform.python_version()} ({sys.executable})",
         platform=platform.platform(),
@@ -68,20 +71,26 @@ def doctor(
         cache=str(cache_dir()),
         runs=str(folder()),
         free_bytes=shutil.disk_usage(cache_dir()).free,
-        models=checked,
+        models=[],
     )
+    if not json:
+        _print_about(health)
+    count = len(known.models)
+    trying = f"trying {count} model{'' if count == 1 else 's'} …"
+    with output.stderr().status(trying) if output.animated() else contextlib.nullcontext():
+        checked = api.background(_all(known, timeout))
+    health = replace(health, ok=all(each.state != "failed" for each in checked), models=checked)
     if json:
         output.json(health)
     else:
-        _print(health)
+        _print_models(health.models)
     if not health.ok:
         raise typer.Exit(Code.UNAVAILABLE)
 
 
-def _print(health: object) -> None:
-    from motet.cli import output, shapes
+def _print_about(health: Health) -> None:
+    from motet.cli import output
 
-    assert isinstance(health, shapes.Health)
     missing = [name for name, version in health.packages.items() if version is None]
     packages = ", ".join(f"{name} {version}" for name, version in health.packages.items() if version)
     lines = [
@@ -93,6 +102,11 @@ def _print(health: object) -> None:
         "",
     ]
     output.data("\n".join(lines) + "\n")
+
+
+def _print_models(models: Sequence[Checked]) -> None:
+    from motet.cli import output
+
     rows = [
         (
             each.name,
@@ -101,7 +115,7 @@ def _print(health: object) -> None:
             f"{each.kind}: {each.text}" if each.kind else each.text,
             each.todo or "–",
         )
-        for each in health.models
+        for each in models
     ]
     output.show(output.table(("model", "state", "s", "said", "to do"), rows, wraps=("said", "to do")))
 
@@ -154,8 +168,11 @@ async def _try(config: Configuration, name: str, timeout: float, *, vital: bool)
         state, kind, text = "failed", "timeout", f"no answer within {timeout:g} s"
     except BackendError as error:
         state, kind, text = "failed", error.kind, error.text
+        if kind == "model_file" and not missing:
+            todo = _mend(models[name])
     except MotetError as error:
         state, kind, text = "failed", "config", str(error)
+        todo = "; ".join(f"export {variable}=…" for variable in config.missing_variables(name))
     except Exception as error:  # a function of one's own that fails is what is looked for here
         state, kind, text = "failed", "server", f"{type(error).__name__}: {error}"
         todo = "correct the function"
@@ -166,6 +183,16 @@ async def _try(config: Configuration, name: str, timeout: float, *, vital: bool)
         text=" ".join(text.split()),
         todo=todo or TODO.get(kind, ""),
         seconds=shapes.seconds(time.monotonic() - began),
+    )
+
+
+def _mend(table: object) -> str:
+    """What to do about a local model that is there and can't be loaded."""
+    assert isinstance(table, dict)
+    if _version("xllamacpp") is None:
+        return "pip install 'motet[local]'"
+    return (
+        "correct path, or get the file again" if table.get("path") else f"motet models fetch {table['model']} --force"
     )
 
 

@@ -36,7 +36,10 @@ def list_(config: Config = None, json: Json = False) -> None:
         output.json(shapes.Models([_pooled(model) for model in pool], configured))
         return
     rows = [(model.name, model.title, model.license, output.size(model.size), _state(model)) for model in pool]
-    output.show(output.table(("pool", "model", "licence", "size", "state"), rows, wraps=("state",)))
+    output.show(output.table(("pool", "model", "licence", "size", "state"), rows, wraps=("model", "licence")))
+    terms = [f"the terms of {model.name}: {model.license_url}\n" for model in pool if _has_terms(model)]
+    if terms:
+        output.data("\n" + "".join(terms))
     others = [(each.name, each.backend, each.model, ", ".join(each.needs) or "–", each.where) for each in configured]
     output.data(f"\nthey lie in {cache_dir() / 'models'}\n\n")
     output.show(output.table(("configured", "backend", "model", "needs", "where"), others, wraps=("model", "needs")))
@@ -123,7 +126,12 @@ def _state(model: ModelStatus) -> str:
         return "here" if model.verified else "here, not verified"
     if model.unfinished:
         return f"{size(model.unfinished)} of {size(model.download_size)} fetched"
-    return "not here" + (f"; terms: {model.license_url}" if model.must_accept and not model.accepted else "")
+    return "not here; has terms" if _has_terms(model) else "not here"
+
+
+def _has_terms(model: ModelStatus) -> bool:
+    """Whether there are terms that are still to be accepted."""
+    return model.must_accept and not model.accepted
 
 
 def _pooled(model: ModelStatus) -> PoolModel:

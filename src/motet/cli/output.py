@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 WIDE = 10_000
 """Columns of a table that goes into a pipe: there, nothing is wrapped or cut."""
+NARROW = 100
+"""Columns of a terminal below which a table leaves out what matters least."""
+LEAST = 8
+"""Columns that a text is cut to at most."""
 
 
 def printable(text: str) -> str:
@@ -102,13 +106,20 @@ def stderr() -> Console:
     return Console(stderr=True, highlight=False, markup=False)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wraps: Sequence[str] = ()) -> RenderableType:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    wraps: Sequence[str] = (),
+    cut: Sequence[str] = (),
+) -> RenderableType:
     """A table of texts.
 
     Args:
         columns: their headings.
         rows: their texts.
         wraps: the columns that are wrapped where space is scarce; the others stay whole.
+        cut: the columns that stay on one line and end in `…` where space is scarce.
     """
     from rich import box
     from rich.table import Table
@@ -117,9 +128,16 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, wraps: Seque
     plain = None if not sys.stdout.isatty() else box.SIMPLE_HEAD
     made = Table(box=plain, show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
-        made.add_column(name, overflow="fold", no_wrap=name not in wraps)
+        # rich takes space from columns that may wrap, and from all alike if none may: so it is the cells that don't.
+        whole = name not in wraps and name not in cut
+        made.add_column(name, overflow="fold", no_wrap=whole, min_width=LEAST if name in cut else None)
     for row in rows:
-        made.add_row(*(Text(printable(cell)) for cell in row))
+        made.add_row(
+            *(
+                Text(printable(cell), no_wrap=True, overflow="ellipsis") if name in cut else Text(printable(cell))
+                for name, cell in zip(columns, row, strict=True)
+            )
+        )
     return made
 
 

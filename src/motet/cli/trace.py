@@ -42,7 +42,7 @@ def list_(
     if not found:
         output.say("no run was kept yet: motet ask 'What is 17 * 23?'")
         return
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             each.run_id,
             each.mixture,
@@ -55,8 +55,13 @@ def list_(
         )
         for each in found
     ]
-    columns = ("run", "mixture", "outcome", "calls", "USD", "s", "question", "answer")
-    output.show(output.table(columns, rows, wraps=("question", "answer")))
+    columns: tuple[str, ...] = ("run", "mixture", "outcome", "calls", "USD", "s", "question", "answer")
+    if output.stdout().width < output.NARROW:
+        left_out = [columns.index(name) for name in ("USD", "s")]
+        columns, *rows = (
+            tuple(cell for place, cell in enumerate(row) if place not in left_out) for row in (columns, *rows)
+        )
+    output.show(output.table(columns, rows, cut=("question", "answer")))
 
 
 @app.command()
@@ -117,8 +122,41 @@ def graph(trace: Trace) -> str:
     """The tree of a run, and who heard whom."""
     from motet.view import tree
 
-    heard = [f"{listener} ← {', '.join(sources)}" for listener, sources in _heard(trace).items()]
-    return "\n".join([tree(trace), *(["", "who heard whom", *heard] if heard else [])])
+    heard = [f"{_short(one)} ← {', '.join(map(_short, sources))}" for one, sources in _heard(trace).items()]
+    return "\n".join([tree(_numbered(trace)), *(["", "who heard whom", *heard] if heard else [])])
+
+
+def numbered(agent: str, path: str) -> str:
+    """The name of who was asked, with the number of the ask where it was not the first there.
+
+    >>> numbered("critic", "/debate/critic#1"), numbered("critic", "/debate/critic")
+    ('critic#1', 'critic')
+    """
+    _, mark, number = path.rpartition("/")[2].partition("~")[0].rpartition("#")
+    return f"{agent}#{number}" if mark and number.isdecimal() else agent
+
+
+def _numbered(trace: Trace) -> Trace:
+    """The same run, with the numbers of the asks in the names of who was asked."""
+    from msgspec.structs import replace
+
+    from motet.trace import AskEnded, AskFailed, AskStarted, Trace
+
+    found = Trace()
+    for event in trace:
+        if isinstance(event, AskStarted | AskEnded):
+            event = replace(event, agent=numbered(event.agent, event.path))
+        elif isinstance(event, AskFailed):
+            failure = replace(event.failure, agent=numbered(event.failure.agent, event.path))
+            event = replace(event, failure=failure)
+        found.emit(event)
+    return found
+
+
+def _short(path: str) -> str:
+    """A place without that of the run's own agent, which is in front of every other."""
+    own, _, inner = path[1:].partition("/")
+    return inner or own
 
 
 def _heard(trace: Trace) -> dict[str, list[str]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from motet.answer import answer
 from motet.message import Chat, Reply
-from motet.normalise import same
 from motet.run import Agent, Run
 
 
@@ -26,6 +25,8 @@ class Agreement:
     agents: Sequence[Agent]
 
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
+        from motet.normalise import same
+
         if not reply.usable:
             return 0.0
         others = await run.all((run.ask(agent, chat) for agent in self.agents), need=0)
