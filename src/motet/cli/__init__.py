@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 
 
@@ -13,6 +14,7 @@ def main() -> None:
         from motet.cli.app import run
 
         code = run(sys.argv[1:])
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said: a Ctrl-C on the way out changes nothing any more
     except KeyboardInterrupt:
         code = 130
     if code == 130:
