@@ -16,8 +16,9 @@ from motet.backends.perloop import PerLoop
 if TYPE_CHECKING:
     from aiohttp import ClientSession
 
-KEEP_ALIVE = 15.0
-"""Seconds an idle connection is kept: aiohttp's own default."""
+KEEP_ALIVE = 4.0
+"""Seconds an idle connection is kept. Many servers (uvicorn, Node, llama.cpp) close theirs after 5, and a request that
+is sent in that moment is lost: so ours go before theirs."""
 
 
 class _Pool:
