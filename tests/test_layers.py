@@ -16,7 +16,7 @@ ROOT = Path(motet.__file__).parent
 # above it in this list. A name with a slash is a package.
 LAYERS = (
     "errors",
-    "measure/",
+    "measure/ page/",
     "numbers normalise paths ballot",
     "answer",
     "message",
