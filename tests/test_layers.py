@@ -17,7 +17,7 @@ ROOT = Path(motet.__file__).parent
 LAYERS = (
     "errors",
     "measure/ page/",
-    "numbers normalise paths ballot",
+    "numbers normalise paths ballot embed",
     "answer",
     "message",
     "budget trace",
