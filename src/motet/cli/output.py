@@ -71,6 +71,16 @@ def _write(content: bytes) -> None:
         raise Unread from None
 
 
+def paragraph(text: str) -> None:
+    """Write a paragraph to stdout, wrapped on a terminal and in one line elsewhere."""
+    if sys.stdout.isatty():
+        import shutil
+        import textwrap
+
+        text = textwrap.fill(text, min(shutil.get_terminal_size().columns, NARROW), subsequent_indent="  ")
+    data(f"{text}\n")
+
+
 def say(text: str, style: str = "") -> None:
     """Write a line to stderr: progress, notes, errors. `style` is one of rich's, for terminals with colours."""
     text = printable(text)

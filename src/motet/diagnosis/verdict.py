@@ -1,0 +1,94 @@
+"""The verdict: what a person wants to know first, in one or two plain sentences that claim no more than was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from motet.diagnosis.text import between, chance, figure, percent
+
+if TYPE_CHECKING:
+    from motet.diagnosis.ceiling import Ceiling
+    from motet.diagnosis.cost import Cost
+    from motet.diagnosis.diagnose import Diagnosis
+    from motet.diagnosis.votes import Point, Votes
+
+SURE = 0.05
+"""The level below which a difference is called one."""
+
+
+def verdict(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Sentences, the most important first.
+
+    Args:
+        diagnosis: with at least one section.
+
+    Returns:
+        One sentence for the ceiling and the votes, one for what they mean, and one for costs, as far as known.
+    """
+    lines: list[str] = []
+    if diagnosis.ceiling is not None:
+        lines.append(_bound(diagnosis.ceiling, diagnosis.votes))
+    if diagnosis.votes is not None:
+        lines.append(_advice(diagnosis.votes, diagnosis.ceiling))
+    if diagnosis.cost is not None:
+        lines += _cheaper(diagnosis.cost.measures[0])
+    return tuple(lines)
+
+
+def _bound(ceiling: Ceiling, votes: Votes | None) -> str:
+    text = (
+        f"Combining can add at most {100 * ceiling.gain:.1f} points over {ceiling.best} at {percent(ceiling.best_quality)} "
+        f"(95 % interval {between(ceiling.gain_interval)})"
+    )
+    if votes is not None and len(votes.curve) > 1:
+        few, everyone = votes.at(3), votes.curve[-1]
+        text += f"; {_rule(votes)} of the best {few.k} {_does(few)}"
+        if everyone.k > few.k:
+            text += f"; all {everyone.k} voters {_does(everyone)}"
+    return text + "."
+
+
+def _rule(votes: Votes) -> str:
+    return "plurality" if votes.rule == "plurality" else "a majority"
+
+
+def _does(point: Point) -> str:
+    """`adds 1.9 (p = 0.01)`."""
+    gain = 100 * point.difference
+    verb = "adds" if point.k < 4 else "add"
+    lost = "loses" if point.k < 4 else "lose"
+    if abs(gain) < 0.05:
+        return f"{'changes' if point.k < 4 else 'change'} nothing"
+    return f"{verb if gain > 0 else lost} {abs(gain):.1f} ({chance(point.p)})"
+
+
+def _advice(votes: Votes, ceiling: Ceiling | None) -> str:
+    helped = [point for point in votes.curve[1:] if point.difference > 0 and point.p < SURE / (len(votes.curve) - 1)]
+    if helped:
+        best = max(helped, key=lambda point: point.right)
+        return (
+            f"Mixing pays here: a vote of the best {best.k} reaches {percent(best.right)}, "
+            f"{best.rescued} items won and {best.harmed} lost against {votes.best}."
+        )
+    room = ceiling.gain if ceiling is not None else votes.oracle - votes.best_quality
+    if room < 0.01:
+        return f"Mixing cannot pay: {votes.best} alone has nearly everything right that any of them has."
+    return (
+        f"No vote of the best k is better than {votes.best} beyond doubt; what there is to gain needs a router or a judge "
+        "that knows which answer to take."
+    )
+
+
+def _cheaper(cost: Cost) -> list[str]:
+    lines = []
+    if cost.equal is not None and cost.equal.cost < 0.9 * cost.best_cost:
+        lines.append(
+            f"{cost.equal.name} is no worse than {cost.best} beyond doubt, at {figure(cost.equal.cost)} instead of "
+            f"{figure(cost.best_cost)} {cost.unit} an item."
+        )
+    if cost.perfect_quality > cost.best_quality:
+        lines.append(
+            f"A perfect router would reach {percent(cost.perfect_quality)} at {figure(cost.perfect_cost)} {cost.unit} an "
+            f"item; {cost.best} alone takes {figure(cost.best_cost)}."
+        )
+    return lines
