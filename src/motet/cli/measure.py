@@ -26,7 +26,8 @@ class Missing(StrEnum):
 def measure(
     ctx: typer.Context,
     table: Annotated[
-        list[Path], typer.Argument(metavar="TABLE...", help="Outcomes of agents on items: a file, a folder, or several.")
+        list[Path],
+        typer.Argument(metavar="TABLE...", help="Outcomes of agents on items: a file, a folder, or several."),
     ],
     answers: Annotated[Path | None, typer.Option(metavar="FILE", help="The agents' answers, items by agents.")] = None,
     gold: Annotated[Path | None, typer.Option(metavar="FILE", help="The right answers: item and answer.")] = None,
@@ -89,7 +90,9 @@ def measure(
             if unknown:
                 raise UsageError(f"--without {unknown[0]}: there is no such agent in {found.source}")
             found = found.select(agents=[name for name in found.agents if name not in without])
-        made = diagnose(found, options, only=[name.strip() for name in (only or "").split(",") if name.strip()], step=step)
+        made = diagnose(
+            found, options, only=[name.strip() for name in (only or "").split(",") if name.strip()], step=step
+        )
         if html is not None:
             step("drawing")
             write(html, made)
@@ -143,7 +146,7 @@ def write(path: Path, made: Diagnosis) -> None:
     from motet.errors import UsageError
     from motet.page.page import page
 
-    title = f"Does mixing help? {made.about.source}"
+    title = f"Does mixing help? {Path(made.about.source).name}"
     text = page(title, made.sections(), footer=f"motet {__version__}, seed {made.options.seed}")
     partial = path.with_name(f".{path.name}.part")
     try:

@@ -1,4 +1,4 @@
-"""The agents one by one: how often each is right, how sure that and its rank are, and what it is worth to the others."""
+"""The agents one by one: how often each is right, how sure that and its rank are, and what it brings to the pool."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -18,6 +19,10 @@ FEW = 100
 """Items below which intervals are wide whatever is found: at 50 % right, 100 items give ±10 points."""
 SAME = 0.99
 """Two agents that agree on this share of all items, and more than their accuracies alone explain, may be one."""
+
+
+SEEN = 10
+"""Successes and failures that an agent needs for its agreement with the others to be judged."""
 
 
 class Caution(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,10 +88,11 @@ def _gaps(diagnosis: Diagnosis, case: Case) -> list[Caution]:
     worst = int(gaps.argmax())
     n = len(case.whole.items)
     text = (
-        f"{about.missing:,} cells are missing, most of them of {case.whole.agents[worst]} ({gaps[worst]:,} of {n:,} items). "
+        f"{about.missing:,} cells are missing, most of them of {case.whole.agents[worst]} ({gaps[worst]:,} of {n:,}). "
+        f"{about.dropped:,} of {n:,} items were left out, since not all agents have a result for them"
     )
-    text += f"{about.dropped:,} of {n:,} items were left out, since not all agents have a result for them"
-    text += "; correlations use each pair's common items." if about.rule == "pairwise" else ": if they are the hard ones, all figures flatter."
+    pairs = "; correlations use each pair's common items."
+    text += pairs if about.rule == "pairwise" else ": if they are the hard ones, all figures flatter."
     return [Caution(kind="missing", text=text, agents=(case.whole.agents[worst],))]
 
 
@@ -96,8 +102,10 @@ def _few(case: Case) -> list[Caution]:
         return []
     differ = float((case.correct[:, 0] != case.correct[:, 1]).mean())
     least = minimum_detectable_effect(n, differ) if 0 < differ < 1 else float("nan")
-    seen = f"; between the two best, only a difference of {100 * least:.0f} points would be seen in 4 of 5 tries" if least == least else ""
-    return [Caution(kind="few_items", text=f"{n} items are few: intervals are wide, and choosing among many agents flatters{seen}.")]
+    text = f"{n} items are few: intervals are wide, and choosing among many agents flatters"
+    if math.isfinite(least):
+        text += f"; between the two best, only a difference of {100 * least:.0f} points would be seen in 4 of 5 tries"
+    return [Caution(kind="few_items", text=f"{text}.")]
 
 
 def _constant(case: Case) -> list[Caution]:
@@ -106,7 +114,8 @@ def _constant(case: Case) -> list[Caution]:
     for value, word in ((0.0, "wrong"), (1.0, "right")):
         alike = tuple(case.names[j] for j in np.flatnonzero(right == value))
         if alike:
-            text = f"{names(alike)} {'is' if len(alike) == 1 else 'are'} {word} on every item: a result that was never recorded?"
+            verb = "is" if len(alike) == 1 else "are"
+            text = f"{names(alike)} {verb} {word} on every item: a result that was never recorded?"
             found.append(Caution(kind="constant", text=text, agents=alike))
     return found
 
@@ -114,19 +123,21 @@ def _constant(case: Case) -> list[Caution]:
 def _suspicious(case: Case) -> list[Caution]:
     """Agents whose successes go against everybody else's: a mislabelled or shuffled column, as a rule."""
     correct = case.correct
-    if len(case.names) < 4 or len(correct) < 30:
+    if len(case.names) < 4:
         return []
     others = (correct.sum(axis=1, keepdims=True) - correct) / (correct.shape[1] - 1)
-    found = []
+    odd = []
     for j, name in enumerate(case.names):
         own, rest = correct[:, j], others[:, j]
-        if own.std() == 0 or rest.std() == 0:
-            continue
-        agreement = float(np.corrcoef(own, rest)[0, 1])
-        if agreement < 2 / np.sqrt(len(own)):
-            text = (
-                f"{name} is right on items that have nothing to do with those the others solve (correlation {agreement:.2f}): "
-                "shuffled rows, another version of the items, or guessing?"
-            )
-            found.append(Caution(kind="suspicious", text=text, agents=(name,)))
-    return found
+        if min(own.sum(), (1 - own).sum()) < SEEN or rest.std() == 0:
+            continue  # with few successes or few failures, chance alone keeps the correlation low
+        if float(np.corrcoef(own, rest)[0, 1]) < 2 / np.sqrt(len(own)):
+            odd.append(name)
+    if not odd:
+        return []
+    verb = "is" if len(odd) == 1 else "are"
+    text = (
+        f"{names(odd)} {verb} right on items that have nothing to do with those the others solve: shuffled rows, "
+        "another version of the items, or guessing?"
+    )
+    return [Caution(kind="suspicious", text=text, agents=tuple(odd))]

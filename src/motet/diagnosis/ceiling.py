@@ -69,7 +69,12 @@ def blocks(found: Ceiling) -> list[Block]:
     """Show it."""
     rows = [
         ("best single", percent(found.best_quality), between(found.best_interval), found.best),
-        ("any right (oracle)", percent(found.oracle), between(_flipped(found.beta_interval)), "no combination exceeds it"),
+        (
+            "any right (oracle)",
+            percent(found.oracle),
+            between(_flipped(found.beta_interval)),
+            "no combination exceeds it",
+        ),
         ("all wrong (beta)", percent(found.beta), between(found.beta_interval), f"{figure(found.all_wrong)} items"),
         ("most that can be gained", points(found.gain), between(found.gain_interval), "over the best single"),
         ("beta if independent", percent(found.independent_beta), "", "if errors had nothing to do with one another"),
@@ -82,8 +87,8 @@ def blocks(found: Ceiling) -> list[Block]:
     if not found.exact:
         shown.append(
             Words(
-                "Cells are shares of several samples: the figures are those of one sample each. An item that any sample "
-                f"of any agent got right counts as solvable for {percent(found.ever_oracle)} of items.",
+                "Cells are shares of several samples: the figures are those of one sample each. An item that any "
+                f"sample of any agent got right counts as solvable for {percent(found.ever_oracle)} of items.",
                 "note",
             )
         )

@@ -13,9 +13,9 @@ from motet.diagnosis.options import Case
 from motet.diagnosis.text import between, figure, names, percent, points
 from motet.errors import UsageError
 from motet.measure.arrays import Floats
-from motet.measure.committee import best_committees
+from motet.measure.committee import Objective, best_committees
 from motet.measure.interval import Interval
-from motet.measure.transfer import transfer
+from motet.measure.transfer import committee_transfer
 from motet.page.page import Block, Chart, Rows, Rule, Words
 
 TOP: Final = 5
@@ -25,7 +25,7 @@ LABELS: Final = {"any_right": "any right", "plurality": "vote", "majority": "vot
 
 
 class Committee(msgspec.Struct, frozen=True, kw_only=True):
-    """Some agents together. `right` is on the items they were chosen on; `cost` is the sum of theirs, null if unknown."""
+    """Some agents together: `right` on the items they were chosen on, `cost` the sum of theirs, null if unknown."""
 
     members: tuple[str, ...]
     right: float
@@ -69,11 +69,12 @@ def examine(case: Case) -> Committees | None:
     options = case.options
     if options.budget is not None and costs is None:
         raise UsageError("a budget needs to know what every agent costs: give --cost, or leave out --budget")
-    objectives = ("any_right", "majority" if case.votes is None else "plurality")
+    objectives: tuple[Objective, ...] = ("any_right", "majority" if case.votes is None else "plurality")
     answers, gold = case.votes if case.votes is not None else (None, None)
     sizes = []
     for objective in objectives:
-        for size in range(2, min(options.k, len(case.names)) + 1):
+        # A vote of two is the better one's answer, or a tie: nothing is chosen by looking for the best pair.
+        for size in range(2 if objective == "any_right" else 3, min(options.k, len(case.names)) + 1):
             case.step(f"committees of {size}, {LABELS[objective]}")
             limit = math.inf if options.budget is None else options.budget
             found = best_committees(
@@ -88,13 +89,15 @@ def examine(case: Case) -> Committees | None:
             )
             if not found.best:
                 continue
-            honest = transfer(
+            honest = committee_transfer(
                 case.correct,
                 size,
                 objective=objective,
                 answers=answers,
                 gold=gold,
-                splits=options.splits,
+                cost=costs,
+                max_cost=limit,
+                repeats=options.splits,
                 seed=options.seed,
                 level=options.level,
             )
@@ -112,11 +115,11 @@ def examine(case: Case) -> Committees | None:
                     ),
                     exact=found.exact,
                     gap=found.gap,
-                    seen=honest.seen,
-                    unseen=honest.unseen,
-                    advantage=honest.advantage,
-                    advantage_interval=honest.advantage_interval,
-                    same=honest.same,
+                    seen=honest.in_sample,
+                    unseen=honest.out_of_sample,
+                    advantage=honest.gain,
+                    advantage_interval=honest.gain_band,
+                    same=honest.agreement,
                 )
             )
     if not sizes:
@@ -160,12 +163,13 @@ def blocks(found: Committees) -> list[Block]:
         shown.append(Rows((*head, *((f"{found.unit} an item",) if priced else ())), rows))
     inexact = [each for each in found.sizes if not each.exact]
     words = (
-        "on unseen: chosen on a random half of the items and scored on the other half, on average; over best single: the "
-        "same minus the best single agent of that half, with the middle 95 % of halves."
+        "on unseen: chosen on a random half of the items and scored on the other half, on average; over best single: "
+        "the same minus the best single agent of that half, with the middle 95 % of halves."
     )
     if inexact:
         worst = max(inexact, key=lambda each: each.gap)
-        words += f" The search for {names([str(each.size) for each in inexact])} is not exhaustive; a better committee could exceed the best found by at most {percent(worst.gap)}."
+        sizes = dict.fromkeys(str(each.size) for each in inexact)
+        words += f" The search for {names(list(sizes))} members is not exhaustive: a better committee could exceed the best one found by {100 * worst.gap:.1f} points at most."
     if found.budget is not None:
         words += f" Committees cost at most {figure(found.budget)} {found.unit} an item."
     shown.append(Words(words, "note"))
@@ -180,7 +184,7 @@ def blocks(found: Committees) -> list[Block]:
         Chart(
             name="committees",
             title="The best committee of each size",
-            about="What its best member could answer, and what its vote answers; on the items it was chosen on and on others.",
+            about="What any of its members has right, and what its vote answers; where it was chosen and elsewhere.",
             kind="lines",
             columns=("x", "y", "series", "members"),
             rows=sorted(series, key=lambda line: (str(line[2]), float(line[0] or 0))),

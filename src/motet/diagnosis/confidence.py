@@ -17,7 +17,7 @@ from motet.measure.selective import accuracy_at
 from motet.page.page import Block, Chart, Rows, Words
 
 VOTERS = 5
-"""Of the best agents, how many vote where the share of the vote stands for confidence; and how many agents are shown."""
+"""How many of the best agents vote where the share of the vote stands for confidence, and how many are shown."""
 
 
 class Bin(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,11 +114,14 @@ def blocks(found: Confidence) -> list[Block]:
     ]
     return [
         Rows(("confidence", "right", "AUC", "ECE", "surer half"), rows),
-        Words(f"{about} AUC: how well it tells right from wrong, 0.5 is chance; ECE: how far it is from the truth.", "note"),
+        Words(
+            f"{about} AUC: how well it tells right from wrong, 0.5 is chance; ECE: how far it is from the truth.",
+            "note",
+        ),
         Chart(
             name="reliability",
             title="How often it is right when it is this sure",
-            about="Above the dashed line it is better than it says, below it is overconfident. Bands are 95 % intervals.",
+            about="Above the dashed line it is better than it says, below it overconfident. Bands are 95 % intervals.",
             kind="lines",
             columns=("x", "y", "low", "high", "series", "items"),
             rows=series,

@@ -14,7 +14,7 @@ from motet.measure.bootstrap import bootstrap_difference
 from motet.measure.frontier import aiq, equal_quality, hull, pareto
 from motet.measure.interval import Interval
 from motet.measure.perfect import perfect_router
-from motet.page.page import Block, Chart, Rows, Rule, Words
+from motet.page.page import Block, Chart, Rows, Words
 
 UNITS: Final = {"cost": "USD", "tokens": "tokens", "seconds": "s"}
 """What is measured, dearest first, and its unit."""
@@ -31,7 +31,7 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Equal(msgspec.Struct, frozen=True, kw_only=True):
-    """The cheapest agent that is not worse than the best beyond doubt; the difference to the best, with its interval."""
+    """The cheapest agent that is not worse than the best beyond doubt, and its difference to the best."""
 
     name: str
     right: float
@@ -52,8 +52,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """Quality against one kind of cost. `left_out` are agents without any recorded cost.
 
     `mix_cost` is what the cheapest random mix of the other agents costs at the best one's quality, null where none
-    reaches it. `aiq` is RouterBench's average improvement in quality over the range of costs. The perfect router takes, for each
-    item, the cheapest agent that has it right; `perfect_cost` is what it pays.
+    reaches it. `aiq` is RouterBench's average improvement in quality over the range of costs. The perfect router takes,
+    for each item, the cheapest agent that has it right; `perfect_cost` is what it pays.
     """
 
     measure: str
@@ -166,8 +166,7 @@ def blocks(found: Costs) -> list[Block]:
 def _blocks(found: Cost) -> list[Block]:
     worth = [agent for agent in found.agents if agent.frontier]
     rows = [
-        (agent.name, percent(agent.right), figure(agent.cost))
-        for agent in sorted(worth, key=lambda agent: agent.cost)
+        (agent.name, percent(agent.right), figure(agent.cost)) for agent in sorted(worth, key=lambda agent: agent.cost)
     ]
     bounds = [(" then ".join(each.agents), percent(each.right), figure(each.cost)) for each in found.cascades[-3:]]
     bounds.append(("perfect router", percent(found.perfect_quality), figure(found.perfect_cost)))
@@ -184,26 +183,28 @@ def _blocks(found: Cost) -> list[Block]:
         shown.append(
             Words(
                 f"Cheapest that is not worse than {found.best} beyond doubt: {found.equal.name}, "
-                f"{points(found.equal.difference)} {between(found.equal.interval)} points, at {figure(found.equal.cost)} "
-                f"instead of {figure(found.best_cost)} {found.unit}."
+                f"{points(found.equal.difference)} {between(found.equal.interval)} points, at "
+                f"{figure(found.equal.cost)} instead of {figure(found.best_cost)} {found.unit}."
             )
         )
-    points_ = [
+    dots = [
         (agent.cost, agent.right, agent.name, "worth its price" if agent.frontier else "agent", agent.frontier)
         for agent in found.agents
     ]
-    points_ += [(each.cost, each.right, " then ".join(each.agents), "perfect cascade of two", False) for each in found.cascades]
-    points_.append((found.perfect_cost, found.perfect_quality, "perfect router", "perfect router", False))
-    costs = [each[0] for each in points_]
+    dots += [
+        (each.cost, each.right, " then ".join(each.agents), "perfect cascade of two", False) for each in found.cascades
+    ]
+    dots.append((found.perfect_cost, found.perfect_quality, "perfect router", "perfect router", False))
+    costs = [each[0] for each in dots]
     shown.append(
         Chart(
             name=f"frontier-{found.measure}",
             title=f"Quality against {found.unit}",
-            about="The line is the frontier: agents that no other one beats at both. Above it lies what a perfect router or "
-            "a cascade with a perfect checker would reach; a real one lies below.",
+            about="The line is the frontier: agents that no other one beats at both. Above it lies what a perfect "
+            "router or a cascade with a perfect checker would reach; a real one lies below.",
             kind="points",
             columns=("x", "y", "label", "series", "joined"),
-            rows=points_,
+            rows=dots,
             x=f"{found.unit} an item",
             y="right",
             percent=("y",),

@@ -14,9 +14,9 @@ from motet.diagnosis import (
     ceiling,
     committees,
     confidence,
-    copies,
     cost,
     difficulty,
+    mixture,
     redundancy,
     repeats,
     votes,
@@ -34,7 +34,7 @@ SECTIONS: Final[dict[str, tuple[ModuleType, str]]] = {
     "votes": (votes, "Votes"),
     "committees": (committees, "Committees"),
     "redundancy": (redundancy, "Who errs with whom"),
-    "copies": (copies, "Copies of the best, or a mixture"),
+    "mixture": (mixture, "Copies of the best, or a mixture"),
     "cost": (cost, "Cost"),
     "repeats": (repeats, "Asked again"),
     "confidence": (confidence, "Confidence"),
@@ -68,8 +68,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     votes: votes.Votes | None = None
     committees: committees.Committees | None = None
     redundancy: redundancy.Redundancy | None = None
-    copies: copies.Copies | None = None
-    cost: cost.Cost | None = None
+    mixture: mixture.Mixture | None = None
+    cost: cost.Costs | None = None
     repeats: repeats.Repeats | None = None
     confidence: confidence.Confidence | None = None
     difficulty: difficulty.Difficulty | None = None
@@ -89,10 +89,16 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     def summary(self) -> str:
         """The table in a sentence."""
         about = self.about
-        gaps = f"; {about.dropped:,} more items were left out, since some agent has no result for them" if about.dropped else ""
+        gaps = (
+            f"; {about.dropped:,} more items were left out, since some agent has no result for them"
+            if about.dropped
+            else ""
+        )
         if about.missing and not about.dropped:
-            gaps = f"; {about.missing:,} cells are missing, and each figure rests on the items its agents have results for"
-        return f"{about.items:,} items, {about.agents:,} agents, read as {about.format}{gaps}."
+            gaps = (
+                f"; {about.missing:,} cells are missing, and each figure rests on the items its agents have results for"
+            )
+        return f"{about.items:,} items, {about.agents:,} agents{gaps}."
 
 
 def diagnose(

@@ -82,7 +82,7 @@ def blocks(found: Difficulty) -> list[Block]:
         Chart(
             name="difficulty",
             title="How many agents solve an item",
-            about="Items by the number of agents that have them right. Those at 0 are the ceiling's; all else is in reach.",
+            about="Items by the number of agents that have them right. Those at 0 are lost to every vote and router.",
             kind="bars",
             columns=("x", "y"),
             rows=list(enumerate(found.counts)),
@@ -92,8 +92,8 @@ def blocks(found: Difficulty) -> list[Block]:
         Chart(
             name="solves",
             title="Who solves what",
-            about=f"The share each agent has right in {len(found.bands)} bands of items, the hardest on the left; agents best "
-            "first. An agent that is bright where those above it are dark knows something they don't.",
+            about=f"The share each agent has right in {len(found.bands)} bands of items, the hardest on the left; "
+            "agents best first. An agent that is bright where those above it are dark knows something they don't.",
             kind="heat",
             columns=("x", "y", "value"),
             rows=heat,

@@ -57,7 +57,7 @@ class Case:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """m of them, best first."""
+        """The m agents, best first."""
         return self.table.agents
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from motet.diagnosis.options import Case
 from motet.diagnosis.text import figure, percent
-from motet.measure.arrays import Floats
+from motet.measure.arrays import Floats, Ints
 from motet.measure.correlation import (
     by_group,
     disagreement,
@@ -114,7 +114,12 @@ def examine(case: Case) -> Redundancy:
         families=()
         if grouped is None
         else tuple(
-            Family(name=str(name), agents=int(size), within=float(grouped.means[i, i]), others=_others(grouped.means, grouped.sizes, i))
+            Family(
+                name=str(name),
+                agents=int(size),
+                within=float(grouped.means[i, i]),
+                others=_others(grouped.means, grouped.sizes, i),
+            )
             for i, (name, size) in enumerate(zip(grouped.groups, grouped.sizes, strict=True))
         ),
         within=None if grouped is None else grouped.within,
@@ -128,7 +133,7 @@ def _mean(matrix: Floats, top: int) -> Mean:
     return Mean(all=mean_pairwise(matrix), top=mean_pairwise(matrix[:top, :top]))
 
 
-def _others(means: Floats, sizes: Floats, own: int) -> float:
+def _others(means: Floats, sizes: Ints, own: int) -> float:
     """The mean over the pairs with agents of other families, each pair counting once."""
     weights = np.where(np.isnan(means[own]), 0, sizes)
     weights[own] = 0
@@ -177,7 +182,9 @@ def blocks(found: Redundancy) -> list[Block]:
         if name in found.means
     ]
     rows.append(("effective agents, design effect", figure(found.design_effect.all), figure(found.design_effect.top)))
-    rows.append(("effective agents, participation ratio", figure(found.participation.all), figure(found.participation.top)))
+    rows.append(
+        ("effective agents, participation ratio", figure(found.participation.all), figure(found.participation.top))
+    )
     few = min(SHOWN, len(found.agents) // 2)
     shown: list[Block] = [
         Rows(("mean over pairs", "all", f"{found.top} best"), rows),
@@ -185,7 +192,10 @@ def blocks(found: Redundancy) -> list[Block]:
         Rows(("least redundant agents", "nearest", "phi", "one right", "only it"), _rows(found.agents[::-1][:few])),
     ]
     if found.families:
-        families = [(each.name or "(none)", str(each.agents), figure(each.within), figure(each.others)) for each in found.families]
+        families = [
+            (each.name or "(none)", str(each.agents), figure(each.within), figure(each.others))
+            for each in found.families
+        ]
         shown.append(Rows(("family", "agents", "phi within", "with others"), families))
         shown.append(
             Words(f"Mean phi within families {figure(found.within)}, between families {figure(found.between)}.", "note")
@@ -199,7 +209,7 @@ def blocks(found: Redundancy) -> list[Block]:
         Chart(
             name="correlation",
             title="Whose errors go together",
-            about="phi between being right, similar agents side by side. Yellow blocks are agents that know the same things.",
+            about="phi between being right, similar agents side by side. Bright blocks are agents that know the same.",
             kind="heat",
             columns=("x", "y", "value"),
             rows=cells,

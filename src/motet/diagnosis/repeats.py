@@ -101,8 +101,8 @@ def blocks(found: Repeats) -> list[Block]:
     ]
     rest = len(found.agents) - SHOWN
     words = (
-        "pass@k: one of k samples is right; pass^k: all of k are; flips: two samples of an item differ; AUC: how well the "
-        "number of distinct answers tells failures from successes"
+        "pass@k: one of k samples is right; pass^k: all of k are; flips: two samples of an item differ; AUC: how well "
+        "the number of distinct answers tells failures from successes"
     )
     series = [
         (k, share, f"{each.name}, {label}")
@@ -116,8 +116,8 @@ def blocks(found: Repeats) -> list[Block]:
         Chart(
             name="samples",
             title="One of k right, and all of k right",
-            about=f"The {min(DRAWN, len(found.agents))} best agents. The upper line is what a perfect choice among k samples "
-            "would reach, the lower one how far the agent can be relied on k times in a row.",
+            about=f"The {min(DRAWN, len(found.agents))} best agents. The upper line is what a perfect choice among k "
+            "samples would reach, the lower one how far the agent can be relied on k times in a row.",
             kind="lines",
             columns=("x", "y", "series"),
             rows=series,

@@ -1,4 +1,4 @@
-"""The verdict: what a person wants to know first, in one or two plain sentences that claim no more than was measured."""
+"""The verdict: what a person wants to know first, in plain sentences that claim no more than was measured."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def verdict(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 def _bound(ceiling: Ceiling, votes: Votes | None) -> str:
     text = (
-        f"Combining can add at most {100 * ceiling.gain:.1f} points over {ceiling.best} at {percent(ceiling.best_quality)} "
-        f"(95 % interval {between(ceiling.gain_interval)})"
+        f"Combining can add at most {100 * ceiling.gain:.1f} points over {ceiling.best}, which has "
+        f"{percent(ceiling.best_quality)} right (95 % interval {between(ceiling.gain_interval)})"
     )
     if votes is not None and len(votes.curve) > 1:
         few, everyone = votes.at(3), votes.curve[-1]
@@ -59,23 +59,25 @@ def _does(point: Point) -> str:
     lost = "loses" if point.k < 4 else "lose"
     if abs(gain) < 0.05:
         return f"{'changes' if point.k < 4 else 'change'} nothing"
-    return f"{verb if gain > 0 else lost} {abs(gain):.1f} ({chance(point.p)})"
+    sure = f" ({chance(point.p)})" if point.p is not None else ""
+    return f"{verb if gain > 0 else lost} {abs(gain):.1f}{sure}"
 
 
 def _advice(votes: Votes, ceiling: Ceiling | None) -> str:
-    helped = [point for point in votes.curve[1:] if point.difference > 0 and point.p < SURE / (len(votes.curve) - 1)]
+    level = SURE / max(1, len(votes.curve) - 1)  # Bonferroni: the best of many votes is partly the luckiest
+    helped = [each for each in votes.curve[1:] if each.difference > 0 and each.p is not None and each.p < level]
     if helped:
         best = max(helped, key=lambda point: point.right)
         return (
             f"Mixing pays here: a vote of the best {best.k} reaches {percent(best.right)}, "
-            f"{best.rescued} items won and {best.harmed} lost against {votes.best}."
+            f"{best.rescued:.0f} items won and {best.harmed:.0f} lost against {votes.best}."
         )
     room = ceiling.gain if ceiling is not None else votes.oracle - votes.best_quality
     if room < 0.01:
         return f"Mixing cannot pay: {votes.best} alone has nearly everything right that any of them has."
     return (
-        f"No vote of the best k is better than {votes.best} beyond doubt; what there is to gain needs a router or a judge "
-        "that knows which answer to take."
+        f"No vote of the best k is better than {votes.best} beyond doubt; what there is to gain needs a router or a "
+        "judge that knows which answer to take."
     )
 
 
@@ -83,12 +85,12 @@ def _cheaper(cost: Cost) -> list[str]:
     lines = []
     if cost.equal is not None and cost.equal.cost < 0.9 * cost.best_cost:
         lines.append(
-            f"{cost.equal.name} is no worse than {cost.best} beyond doubt, at {figure(cost.equal.cost)} instead of "
+            f"{cost.equal.name} is not worse than {cost.best} beyond doubt, at {figure(cost.equal.cost)} instead of "
             f"{figure(cost.best_cost)} {cost.unit} an item."
         )
     if cost.perfect_quality > cost.best_quality:
         lines.append(
-            f"A perfect router would reach {percent(cost.perfect_quality)} at {figure(cost.perfect_cost)} {cost.unit} an "
-            f"item; {cost.best} alone takes {figure(cost.best_cost)}."
+            f"A perfect router would reach {percent(cost.perfect_quality)} at {figure(cost.perfect_cost)} {cost.unit} "
+            f"an item; {cost.best} alone takes {figure(cost.best_cost)}."
         )
     return lines

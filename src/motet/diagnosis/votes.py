@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from motet.diagnosis.options import Case
-from motet.diagnosis.text import between, chance, percent, points
+from motet.diagnosis.text import chance, percent, points
 from motet.measure.condorcet import condorcet
 from motet.measure.dawid_skene import one_coin
 from motet.measure.interval import Interval
@@ -16,7 +16,7 @@ from motet.measure.mcnemar import exact_sign
 from motet.measure.vote_curve import vote_curve
 from motet.measure.weighted import cross_fitted
 from motet.measure.wilson import wilson
-from motet.page.page import Block, Chart, Rows, Rule, Words
+from motet.page.page import Block, Cell, Chart, Rows, Rule, Words
 
 SHOWN: Final = (1, 2, 3, 5, 7, 9, 15, 25, 50, 100)
 """Numbers of voters in the table that people read, and that of all; the chart has every one."""
@@ -48,10 +48,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 class Votes(msgspec.Struct, frozen=True, kw_only=True):
     """What voting gives.
 
-    `rule` is `plurality` where answers are recorded, ties going to the best agent among the tied; else `majority`: right
-    where more than half are right, which is what a vote is if all wrong answers agree. `weighted` is a vote of all
-    agents with weights that were learned on other items, `one_coin` that of Dawid and Skene's EM, which sees no right
-    answer; null without answers.
+    `rule` is `plurality` where answers are recorded, ties going to the best agent among the tied; else `majority`:
+    right where more than half are right, which is what a vote is if all wrong answers agree. `weighted` is a vote of
+    all agents with weights that were learned on other items, `one_coin` that of Dawid and Skene's EM, which sees no
+    right answer; null without answers.
     """
 
     rule: Literal["plurality", "majority"]
@@ -98,7 +98,9 @@ def examine(case: Case) -> Votes:
             )
             for k in range(len(case.names))
         ),
-        weighted=None if votes is None else float(cross_fitted(*votes, folds=min(5, n), seed=options.seed).right.mean()),
+        weighted=None
+        if votes is None
+        else float(cross_fitted(*votes, folds=min(5, n), seed=options.seed).right.mean()),
         one_coin=None if votes is None else float((one_coin(votes[0]).winner == votes[1]).mean()),
     )
 
@@ -129,21 +131,21 @@ def blocks(found: Votes) -> list[Block]:
     rule = (
         "Plurality of the answers; ties go to the best agent among the tied, and who gave no answer does not vote."
         if found.rule == "plurality"
-        else "No answers are recorded: a vote is counted right where more than half are right, ties as half. Where wrong "
-        "answers differ, a real vote does better."
+        else "No answers are recorded: a vote is counted right where more than half are right, ties as half. Where "
+        "wrong answers differ, a real vote does better."
     )
     lines: list[Block] = [
-        Rows(("best k", "vote", "to best", "won/lost", "", "random k", "any right"), rows),
+        Rows(("best k", "vote", "to best", "won/lost", "exact p", "random k", "any right"), rows),
         Words(rule, "note"),
     ]
     if found.weighted is not None and found.one_coin is not None:
         lines.append(
             Words(
-                f"All {last} with weights learned on other items (log-odds): {percent(found.weighted)}; with weights from "
-                f"agreement alone (Dawid-Skene, one coin): {percent(found.one_coin)}."
+                f"All {last} with weights learned on other items (log-odds): {percent(found.weighted)}; with weights "
+                f"from agreement alone (Dawid-Skene, one coin): {percent(found.one_coin)}."
             )
         )
-    series = [(point.k, point.right, None, None, "best k") for point in found.curve]
+    series: list[tuple[Cell, ...]] = [(point.k, point.right, None, None, "best k") for point in found.curve]
     series += [(point.k, point.random, *point.random_interval, "random k") for point in found.curve]
     series += [(point.k, point.correlated, None, None, "Condorcet, correlated") for point in found.curve]
     series += [(point.k, point.oracle, None, None, "any of the best k") for point in found.curve]
@@ -151,8 +153,8 @@ def blocks(found: Votes) -> list[Block]:
         Chart(
             name="votes",
             title="What a vote gives, by the number of voters",
-            about="Best agents first. The band holds 95 % of random committees. Condorcet's line is what a majority would "
-            "give with these qualities and this correlation; no vote can cross the ceiling.",
+            about="Best agents first. The band holds 95 % of random committees. Condorcet's line is what a majority "
+            "would give with these qualities and this correlation; no vote can cross the ceiling.",
             kind="lines",
             columns=("x", "y", "low", "high", "series"),
             rows=series,

@@ -110,7 +110,7 @@
         y: { domain: down, label: null, tickSize: 0, tickFormat: (name) => short(String(name), longest), ticks: ticks(down, height) },
         color: { scheme: "viridis", domain: [Math.min(0, d3.min(values)), Math.max(1, d3.max(values))], unknown: "var(--line)" },
         marks: [
-          Plot.cell(rows, { x: "x", y: "y", fill: "value" }),
+          Plot.cell(rows, { x: "x", y: "y", fill: "value", shapeRendering: "crispEdges" }),
           Plot.tip(rows, Plot.pointer({ x: "x", y: "y", title: words(chart) })),
         ],
       });

@@ -10,6 +10,7 @@ Whatever comes from outside (names of agents, of items, messages) is escaped: no
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -145,15 +146,24 @@ def _section(section: Section) -> str:
     return f"<section>\n<h2>{html.escape(section.title)}</h2>\n{inner}\n</section>"
 
 
+def _shown(text: str) -> str:
+    """Escaped, and with no line break between a figure and its unit or its sign."""
+    return re.sub(r"(?<=\d) (?=%)|(?<=[=<>]) (?=\d)|(?<=\bp) (?=[=<])", "&nbsp;", html.escape(text))
+
+
+def _cell(text: str) -> str:
+    """Names may be broken anywhere where space is scarce, figures may not."""
+    kind = ' class="figure"' if not re.search(r"[^\W\d_p]{2}", text) else ""
+    return f"<td{kind}>{_shown(text)}</td>"
+
+
 def _block(block: Block) -> str:
     match block:
         case Words(text, kind):
-            return f'<p class="{kind}">{html.escape(text)}</p>'
+            return f'<p class="{kind}">{_shown(text)}</p>'
         case Rows(columns, rows):
-            head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-            lines = "\n".join(
-                "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-            )
+            head = "".join(f"<th>{_shown(name)}</th>" for name in columns)
+            lines = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
             return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>"
         case Chart():
             title = html.escape(block.title)
