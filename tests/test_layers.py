@@ -19,6 +19,8 @@ LAYERS = (
     "measure/ page/",
     "numbers normalise paths ballot embed",
     "answer",
+    "tables/",
+    "diagnosis/",
     "message",
     "budget trace",
     "backend outcome record",

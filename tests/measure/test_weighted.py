@@ -76,6 +76,16 @@ def test_silence_counts_neither_way() -> None:
     assert (cross_fitted(answers, gold).weights > 3).all()
 
 
+def test_the_number_of_classes_reaches_the_weights() -> None:
+    """Four classes add log 3 to the weights of two; left out, the most answers that an item got are the classes."""
+    rng = np.random.default_rng(3)
+    answers = np.vstack([rng.integers(4, size=(59, 4)), [0, 1, 2, 3]])
+    gold = np.zeros(60, dtype=int)
+    two, four = (cross_fitted(answers, gold, classes=classes).weights for classes in (2, 4))
+    assert four == pytest.approx(two + np.log(3))
+    assert cross_fitted(answers, gold).weights.tolist() == four.tolist()
+
+
 def test_bad_input_is_refused() -> None:
     """Shares outside 0 to 1, one class and more folds than items are named."""
     with pytest.raises(ValueError, match="shares from 0 to 1"):

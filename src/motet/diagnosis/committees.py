@@ -168,8 +168,11 @@ def blocks(found: Committees) -> list[Block]:
     )
     if inexact:
         worst = max(inexact, key=lambda each: each.gap)
-        sizes = dict.fromkeys(str(each.size) for each in inexact)
-        words += f" The search for {names(list(sizes))} members is not exhaustive: a better committee could exceed the best one found by {100 * worst.gap:.1f} points at most."
+        counts = [str(size) for size in dict.fromkeys(each.size for each in inexact)]
+        words += (
+            f" The search for {names(counts)} members is not exhaustive: a better committee could exceed the best one "
+            f"found by {100 * worst.gap:.1f} points at most."
+        )
     if found.budget is not None:
         words += f" Committees cost at most {figure(found.budget)} {found.unit} an item."
     shown.append(Words(words, "note"))

@@ -78,21 +78,22 @@ class Committees:
     """How much better than the first any committee could at most be; 0 if exact."""
 
 
-def feasible(agents: int, size: int, items: int) -> bool:
+def feasible(agents: int, size: int, items: int, *, shares: bool = False) -> bool:
     """Whether the exact search on any-right is within the limit even if no branch can be left out.
 
     Args:
         agents: m.
         size: k.
         items: n.
+        shares: whether cells are fractional; 64 of them take as long as 8 words.
 
     Returns:
-        Whether C(m, k) · ⌈n/64⌉ is at most `WORDS`.
+        Whether C(m, k) · ⌈n/64⌉ words, eight times as many for shares, are at most `WORDS`.
 
     >>> feasible(67, 5, 2_000), feasible(200, 5, 10_000)
     (True, False)
     """
-    return math.comb(agents, size) * -(-items // 64) <= WORDS
+    return math.comb(agents, size) * -(-items // 64) * (8 if shares else 1) <= WORDS
 
 
 def largest_pool(size: int, items: int) -> int:
@@ -199,7 +200,7 @@ def best_committees(
         raise ValueError(f'committees are judged by "any_right", "plurality" or "majority", not {objective!r}')
     best, beam = _Best(top, n), _Best(top, n)
     if judge is None:
-        exact = feasible(m, size, n)
+        exact = feasible(m, size, n, shares=not pool.missed()[1])
         bound = _beam(pool, beam, max(width, top))
         if exact:
             best.cut = beam.worst
@@ -248,7 +249,7 @@ class _Best:
 
     def offer(self, losses: Floats, costs: Floats, chosen: tuple[int, ...], others: Sequence[Ints]) -> None:
         """Take in the good enough of many committees: `chosen` with a place from each of `others`."""
-        good = np.flatnonzero(losses <= self.worst)
+        good = np.flatnonzero((losses <= self.worst) & np.isfinite(losses))
         if len(good) > self.top:
             good = good[np.lexsort((costs[good], losses[good]))[: self.top]]
         for index in good.tolist():
@@ -392,9 +393,12 @@ def _beam(pool: _Pool, best: _Best, width: int) -> float:
         bound = max(bound, float((now[:, 0] - np.sort(now - losses, axis=1)[:, -pool.size :].sum(axis=1)).max()))
         costs = np.full(losses.shape, math.inf)
         for row, chosen in enumerate(beam):
+            # With the cheapest that may still follow. One of those may be the agent itself, but then the committee is
+            # the cheapest that may follow, which was within the limit one step before.
             others = np.setdiff1d(np.arange(m), chosen)
-            costs[row, others] = _least_costs(pool.prices[others], left) + pool.prices[list(chosen)].sum()
-        losses[costs > pool.limit] = math.inf
+            spent = pool.prices[list(chosen)].sum() + np.sort(pool.prices[others])[:left].sum()
+            costs[row, others] = pool.prices[others] + spent
+        losses[(costs > pool.limit) | np.isinf(costs)] = math.inf
         kept: dict[tuple[int, ...], float] = {}
         for flat in np.lexsort((costs.ravel(), losses.ravel().round(9))).tolist():
             row, place = divmod(flat, m)
@@ -407,17 +411,6 @@ def _beam(pool: _Pool, best: _Best, width: int) -> float:
     for members, loss in kept.items():
         best.add((round(loss, 9), float(pool.prices[list(members)].sum()), members))
     return bound
-
-
-def _least_costs(prices: Floats, more: int) -> Floats:
-    """For each of these agents, its cost and that of the `more` cheapest others."""
-    ordered = np.sort(prices)
-    if not more:
-        return prices
-    # One that is itself among the cheapest leaves its seat to the next.
-    among = prices <= ordered[more - 1]
-    least: Floats = np.where(among, ordered[: more + 1].sum(), prices + ordered[:more].sum())
-    return least
 
 
 Judge = Callable[[Ints], Floats]

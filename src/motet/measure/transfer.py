@@ -47,7 +47,7 @@ class Transfer:
     gain_band: Interval
     """Where the middle `level` of splits put `gain`."""
     members: tuple[int, ...]
-    """The committee chosen most often."""
+    """The committee chosen most often, the agent of highest mean correctness first."""
     agreement: float
     """The share of splits that chose it."""
     single: int
@@ -87,7 +87,7 @@ def transfer(
     >>> correct = np.tile([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]], (10, 1))
     >>> found = transfer(correct, lambda items: (0, 2), lambda members: correct[:, members].max(axis=1), repeats=5)
     >>> found.out_of_sample, found.members, found.agreement
-    (1.0, (0, 2), 1.0)
+    (1.0, (2, 0), 1.0)
     """
     table = as_correct(correct)
     n = len(table)
@@ -116,7 +116,9 @@ def transfer(
         )
         chosen.append(members)
         singles.append(single)
-    (usual, often), (usual_single, often_single) = Counter(chosen).most_common(1)[0], Counter(singles).most_common(1)[0]
+    # The same agents are the same committee, whichever of them is the best on a part.
+    usual, often = Counter(frozenset(members) for members in chosen).most_common(1)[0]
+    usual_single, often_single = Counter(singles).most_common(1)[0]
     means = figures.mean(axis=1).tolist()
     gains = figures[1] - figures[3]
     return Transfer(
@@ -127,7 +129,7 @@ def transfer(
         single_out_of_sample=means[3],
         gain=float(gains.mean()),
         gain_band=percentile(gains, level),
-        members=usual,
+        members=tuple(agent for agent in ranking(table).tolist() if agent in usual),
         agreement=often / repeats,
         single=usual_single,
         single_agreement=often_single / repeats,

@@ -111,9 +111,10 @@ def vote_curve(
     else:
         if gold is None:
             raise ValueError("answers were given without gold: which of them are right?")
-        count = Poll(as_answers(answers), as_gold(gold, n), as_ties(ties), order)
-        if count.group.shape != table.shape[::-1]:
-            raise ValueError(f"correctness has the shape {table.shape}, answers {count.group.shape[::-1]}")
+        voted = as_answers(answers)
+        if voted.shape != table.shape:
+            raise ValueError(f"correctness has the shape {table.shape}, answers {voted.shape}")
+        count = Poll(voted, as_gold(gold, n), as_ties(ties), order)
         best, harmed, rescued = np.empty(size), np.empty(size), np.empty(size)
         alone: Floats | None = None
         for place, right in enumerate(count.join(order[:size])):
