@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -59,9 +60,15 @@ def full(seed: int = 0) -> Table:
     )
 
 
+@cache
+def whole() -> Diagnosis:
+    """The diagnosis of the full table."""
+    return diagnose(full(), QUICK)
+
+
 def test_everything_that_is_recorded_is_used() -> None:
     """With answers, samples, costs, confidences and families, every section is there, in JSON and as a page."""
-    made = diagnose(full(), QUICK)
+    made = whole()
     assert all(getattr(made, name) is not None for name in SECTIONS)
     assert made.cost is not None
     assert [each.measure for each in made.cost.measures] == ["cost", "tokens", "seconds"]
@@ -97,7 +104,7 @@ def test_what_is_not_recorded_is_left_out() -> None:
 @pytest.mark.parametrize("name", SECTIONS)
 def test_sections_alone(name: str) -> None:
     """`only` computes one section and no other, and what it says is what it says among the others."""
-    alone, among = diagnose(full(), QUICK, only=[name]), diagnose(full(), QUICK)
+    alone, among = diagnose(full(), QUICK, only=[name]), whole()
     assert [each for each in SECTIONS if getattr(alone, each) is not None] == [name]
     assert msgspec.json.encode(getattr(alone, name)) == msgspec.json.encode(getattr(among, name))
 
@@ -158,7 +165,7 @@ def test_near_duplicates_are_told_from_agents_that_are_merely_good() -> None:
     copied[7, 4] = 1 - copied[7, 4]
     table = Table(tuple(map(str, range(400))), tuple("abcde"), copied)
     found = [each.agents for each in diagnose(table, QUICK, only=["ceiling"]).cautions if each.kind == "near_duplicate"]
-    assert found == [("c", "e")]
+    assert [set(each) for each in found] == [{"c", "e"}]
 
 
 def test_a_shuffled_column_is_suspicious() -> None:
@@ -233,10 +240,10 @@ def test_a_budget_bounds_committees() -> None:
         diagnose(pool(), Options(budget=1.0), only=["committees"])
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(st.integers(2, 12), st.integers(2, 5), st.integers(0, 10_000), st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]))
 def test_small_and_odd_tables(n: int, m: int, seed: int, share: float) -> None:
-    """Few items, all right, all wrong, constant agents: every section has something to say, and no figure is infinite."""
+    """Few items, all right, all wrong, constant agents: every section is made, and no figure is infinite."""
     rng = np.random.default_rng(seed)
     right = rng.random((n, m)) < share
     said = np.where(right, 0, rng.integers(-1, 3, size=right.shape))

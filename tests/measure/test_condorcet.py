@@ -66,3 +66,12 @@ def test_constant_agents_have_no_correlation() -> None:
     assert theory.correlated.tolist() == theory.equal.tolist()
     with pytest.raises(ValueError, match="1 to 2 agents"):
         condorcet([[1, 0]], largest=3)
+
+
+def test_perfectly_correlated_agents() -> None:
+    """Copies have a correlation of 1, never a rounding error more, and their majority is as good as one of them."""
+    for n in range(3, 30):
+        alone = (np.arange(n) % 3 == 0).astype(float)
+        theory = condorcet(np.column_stack([alone] * 3))
+        assert theory.correlation[1:].tolist() == pytest.approx([1, 1])
+        assert theory.correlated == pytest.approx([alone.mean()] * 3)

@@ -59,7 +59,7 @@ def _copies(case: Case) -> list[Caution]:
         alike = tuple(case.names[j] for j in group)
         text = f"{names(alike)} have the same result on every item: one agent under several names?"
         found.append(Caution(kind="duplicate", text=text, agents=alike))
-    singles = [group[0] for group in groups.values()]
+    singles = sorted(group[0] for group in groups.values())  # agents stand best first
     answers = table.answers
     for place, i in enumerate(singles):
         rest = singles[place + 1 :]

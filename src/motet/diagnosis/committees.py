@@ -21,6 +21,9 @@ from motet.page.page import Block, Chart, Rows, Rule, Words
 TOP: Final = 5
 """Committees of each size that are kept."""
 
+EFFORT: Final = 0.1
+"""Of the limits of an exact search: a report takes seconds, and a gap is stated where a committee may be missed."""
+
 LABELS: Final = {"any_right": "any right", "plurality": "vote", "majority": "vote"}
 
 
@@ -86,6 +89,7 @@ def examine(case: Case) -> Committees | None:
                 cost=costs,
                 max_cost=limit,
                 top=TOP,
+                effort=EFFORT,
             )
             if not found.best:
                 continue
@@ -100,6 +104,7 @@ def examine(case: Case) -> Committees | None:
                 repeats=options.splits,
                 seed=options.seed,
                 level=options.level,
+                effort=EFFORT / options.splits,
             )
             sizes.append(
                 Size(

@@ -79,7 +79,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
         shown: list[Block] = [Words(line, "verdict") for line in self.verdict]
         shown += [Words(f"{each.text}", "warning") for each in self.cautions]
         shown += [Words(line, "note") for line in (self.summary(), *self.about.notes)]
-        made = [Section("Verdict", shown)]
+        made = [Section("Verdict" if self.verdict else "The table", shown)]
         for name, (module, title) in SECTIONS.items():
             found = getattr(self, name)
             if found is not None:

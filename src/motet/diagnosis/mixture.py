@@ -19,6 +19,9 @@ from motet.measure.interval import Interval
 from motet.measure.regression import mixture_regression
 from motet.page.page import Block, Rows, Words
 
+TOLERANCE: Final = 0.05
+"""How far below another an agent's quality may be for the two to be called matched."""
+
 TRIPLES: Final = 500
 """Committees of three that the regression is fitted on at most, drawn at random where there are more."""
 
@@ -49,9 +52,9 @@ class Regression(msgspec.Struct, frozen=True, kw_only=True):
 class Mixture(msgspec.Struct, frozen=True, kw_only=True):
     """Quality or diversity.
 
-    `best` sets copies of the best agent against the k best; `matched` lets agents of nearly the best one's quality
-    stand against copies of themselves, so that only their difference counts. `break_even` is how much weaker an agent
-    may be before every other seat given to it hurts. All three need single samples, and are null without.
+    `best` sets copies of the best agent against the k best; `matched` lets agents of nearly one quality, the best that
+    there are, stand against copies of themselves, so that only their difference counts. `break_even` is how much weaker
+    an agent may be before every other seat given to it hurts. All three need single samples, and are null without.
     """
 
     k: int
@@ -73,14 +76,24 @@ def examine(case: Case) -> Mixture | None:
         )
     chosen, correct, answers = drawn
     k = min(case.options.k, *correct.shape[1:])
-    found = copies_or_mixture(correct, answers, k=k, seed=case.options.seed, level=case.options.level)
+    found = copies_or_mixture(
+        correct, answers, k=k, tolerance=TOLERANCE, seed=case.options.seed, level=case.options.level
+    )
     gap = mixing_gap(correct, answers, k=k, seed=case.options.seed)
     order = np.argsort(-found.quality, kind="stable")
     agents = [case.names[j] for j in chosen]
+    pool, matched = found.pool, found.matched
+    if matched is None:
+        start = _matched(found.quality[order], k)
+        if start is not None:
+            pool = order[start:]
+            some = None if answers is None else answers[:, pool]
+            few = copies_or_mixture(correct[:, pool], some, k=k, tolerance=TOLERANCE, seed=case.options.seed)
+            pool, matched = pool[few.pool], few.matched
     return Mixture(
         k=k,
         best=_budget(found.best, [agents[j] for j in order[:k]]),
-        matched=None if found.matched is None else _budget(found.matched, [agents[j] for j in found.pool]),
+        matched=None if matched is None else _budget(matched, [agents[j] for j in pool]),
         break_even=float(gap.break_even),
         regression=regression,
     )
@@ -101,6 +114,14 @@ def _drawn(case: Case) -> tuple[Ints, Floats, Ints | None] | None:
         return None
     answers = draws.answers[:, chosen, :most]
     return chosen.astype(np.int64), correct, answers if (answers >= 0).any() else None
+
+
+def _matched(quality: Floats, k: int) -> int | None:
+    """The place of the best agent that has k - 1 others at most 5 points below it."""
+    for start in range(len(quality) - k + 1):
+        if quality[start] - quality[start + k - 1] <= TOLERANCE:
+            return start
+    return None
 
 
 def _budget(found: Comparison, agents: list[str]) -> Budget:
@@ -165,13 +186,12 @@ def blocks(found: Mixture) -> list[Block]:
     if rows:
         shown.append(Rows((f"at {found.k} calls", "copies", "mixture", "difference, 95 %"), rows))
     if found.matched is not None:
-        shown.append(Words(f"Matched, within 5 points of the best: {names(found.matched.agents)}.", "note"))
+        shown.append(Words(f"Matched, within 5 points of one another: {names(found.matched.agents)}.", "note"))
     if found.break_even is not None and np.isfinite(found.break_even):
+        least = f"one that is more than {100 * found.break_even:.1f} points weaker"
+        which = least if found.break_even >= 0.0005 else "any weaker one"
         shown.append(
-            Words(
-                f"Beside the best agent, one that is more than {100 * found.break_even:.1f} points weaker hurts the "
-                "vote on average if it takes the smaller half of the seats."
-            )
+            Words(f"Beside the best agent, {which} hurts the vote on average if it takes the smaller half of the seats.")
         )
     if found.regression is not None:
         fit = found.regression

@@ -40,12 +40,12 @@ def between(interval: Sequence[float] | None) -> str:
 def figure(value: float | None) -> str:
     """A number with three significant digits.
 
-    >>> figure(0.06612), figure(12345.6), figure(2.0)
-    ('0.0661', '12,346', '2')
+    >>> figure(0.06612), figure(12345.6), figure(-2.0)
+    ('0.0661', '12,346', '−2')
     """
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
 
 
 def chance(p: float) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SURE = 0.05
 """The level below which a difference is called one."""
+FIRST = 3
+"""The vote that every verdict tells: the least that can have a majority."""
 
 
 def verdict(diagnosis: Diagnosis) -> tuple[str, ...]:
@@ -41,7 +43,7 @@ def _bound(ceiling: Ceiling, votes: Votes | None) -> str:
         f"{percent(ceiling.best_quality)} right (95 % interval {between(ceiling.gain_interval)})"
     )
     if votes is not None and len(votes.curve) > 1:
-        few, everyone = votes.at(3), votes.curve[-1]
+        few, everyone = votes.at(FIRST), votes.curve[-1]
         text += f"; {_rule(votes)} of the best {few.k} {_does(few)}"
         if everyone.k > few.k:
             text += f"; all {everyone.k} voters {_does(everyone)}"
@@ -63,9 +65,13 @@ def _does(point: Point) -> str:
     return f"{verb if gain > 0 else lost} {abs(gain):.1f}{sure}"
 
 
+def _sure(point: Point, votes: int) -> bool:
+    """Beyond doubt: three voters are looked at whatever comes, any other number is the best of many (Bonferroni)."""
+    return point.p is not None and point.p < (SURE if point.k == FIRST else SURE / votes)
+
+
 def _advice(votes: Votes, ceiling: Ceiling | None) -> str:
-    level = SURE / max(1, len(votes.curve) - 1)  # Bonferroni: the best of many votes is partly the luckiest
-    helped = [each for each in votes.curve[1:] if each.difference > 0 and each.p is not None and each.p < level]
+    helped = [each for each in votes.curve[1:] if each.difference > 0 and _sure(each, len(votes.curve) - 1)]
     if helped:
         best = max(helped, key=lambda point: point.right)
         return (

@@ -122,7 +122,7 @@ def blocks(found: Votes) -> list[Block]:
             percent(point.right),
             points(point.difference) if point.k > 1 else "",
             _count(point),
-            chance(point.p) if point.k > 1 and point.p is not None else "",
+            chance(point.p).removeprefix("p ").removeprefix("= ") if point.k > 1 and point.p is not None else "",
             percent(point.random),
             percent(point.oracle),
         )

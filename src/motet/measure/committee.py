@@ -78,7 +78,7 @@ class Committees:
     """How much better than the first any committee could at most be; 0 if exact."""
 
 
-def feasible(agents: int, size: int, items: int, *, shares: bool = False) -> bool:
+def feasible(agents: int, size: int, items: int, *, shares: bool = False, effort: float = 1.0) -> bool:
     """Whether the exact search on any-right is within the limit even if no branch can be left out.
 
     Args:
@@ -86,14 +86,15 @@ def feasible(agents: int, size: int, items: int, *, shares: bool = False) -> boo
         size: k.
         items: n.
         shares: whether cells are fractional; 64 of them take as long as 8 words.
+        effort: the part of the limit that may be used.
 
     Returns:
-        Whether C(m, k) · ⌈n/64⌉ words, eight times as many for shares, are at most `WORDS`.
+        Whether C(m, k) · ⌈n/64⌉ words, eight times as many for shares, are at most `effort` · `WORDS`.
 
     >>> feasible(67, 5, 2_000), feasible(200, 5, 10_000)
     (True, False)
     """
-    return math.comb(agents, size) * -(-items // 64) * (8 if shares else 1) <= WORDS
+    return math.comb(agents, size) * -(-items // 64) * (8 if shares else 1) <= effort * WORDS
 
 
 def largest_pool(size: int, items: int) -> int:
@@ -136,14 +137,15 @@ def committee_right(
     >>> committee_right((0, 1), [[1, 0], [0, 0]]).tolist()
     [1.0, 0.0]
     """
-    columns = list(members)
+    # Only the members' columns are checked: whoever judges many committees would check the whole table each time.
+    table = as_correct(np.asarray(correct)[:, list(members)])
     if objective == "any_right":
-        missed: Floats = (1 - as_correct(correct)[:, columns]).prod(axis=1)
+        missed: Floats = (1 - table).prod(axis=1)
         return np.asarray(1 - missed)
     if objective == "majority":
-        return majority_right(as_correct(correct)[:, columns])
-    table, right = _voted(answers, gold, as_correct(correct).shape)
-    return plurality_right(table[:, columns], right)
+        return majority_right(table)
+    voted = None if answers is None else np.asarray(answers)[:, list(members)]
+    return plurality_right(*_voted(voted, gold, table.shape))
 
 
 def best_committees(
@@ -157,6 +159,7 @@ def best_committees(
     max_cost: float = math.inf,
     top: int = 10,
     width: int = 50,
+    effort: float = 1.0,
 ) -> Committees:
     """Find the best committees of one size.
 
@@ -170,6 +173,8 @@ def best_committees(
         max_cost: the most that a committee may cost.
         top: how many committees to return.
         width: how many committees the beam search keeps of each size; more find better ones and take longer.
+        effort: the part of the limits `WORDS` and `CELLS` that an exact search may take before the beam takes its
+            place; 1 is up to a minute, and a choice that is made again and again wants less.
 
     Returns:
         The best, fewer than `top` if there are not so many, none if no committee is within the cost.
@@ -200,7 +205,7 @@ def best_committees(
         raise ValueError(f'committees are judged by "any_right", "plurality" or "majority", not {objective!r}')
     best, beam = _Best(top, n), _Best(top, n)
     if judge is None:
-        exact = feasible(m, size, n, shares=not pool.missed()[1])
+        exact = feasible(m, size, n, shares=not pool.missed()[1], effort=effort)
         bound = _beam(pool, beam, max(width, top))
         if exact:
             best.cut = beam.worst
@@ -208,7 +213,7 @@ def best_committees(
         else:
             best = beam
     else:
-        exact = math.comb(m, size) * n * size * size <= CELLS
+        exact = math.comb(m, size) * n * size * size <= effort * CELLS
         bound = 0.0
         if exact:
             _try_all(pool, judge, best)
@@ -391,13 +396,13 @@ def _beam(pool: _Pool, best: _Best, width: int) -> float:
         losses = still @ missed
         now = still.sum(axis=1, keepdims=True)
         bound = max(bound, float((now[:, 0] - np.sort(now - losses, axis=1)[:, -pool.size :].sum(axis=1)).max()))
-        costs = np.full(losses.shape, math.inf)
-        for row, chosen in enumerate(beam):
-            # With the cheapest that may still follow. One of those may be the agent itself, but then the committee is
-            # the cheapest that may follow, which was within the limit one step before.
-            others = np.setdiff1d(np.arange(m), chosen)
-            spent = pool.prices[list(chosen)].sum() + np.sort(pool.prices[others])[:left].sum()
-            costs[row, others] = pool.prices[others] + spent
+        members = np.array(beam, dtype=np.int64).reshape(len(beam), -1)
+        own = np.tile(pool.prices, (len(beam), 1))
+        np.put_along_axis(own, members, math.inf, axis=1)
+        # With the cheapest that may still follow. One of those may be the agent itself, but then the committee is the
+        # cheapest that may follow, which was within the limit one step before.
+        spent = pool.prices[members].sum(axis=1) + np.sort(own, axis=1)[:, :left].sum(axis=1)
+        costs = own + spent[:, None]
         losses[(costs > pool.limit) | np.isinf(costs)] = math.inf
         kept: dict[tuple[int, ...], float] = {}
         for flat in np.lexsort((costs.ravel(), losses.ravel().round(9))).tolist():
@@ -408,8 +413,8 @@ def _beam(pool: _Pool, best: _Best, width: int) -> float:
         beam = list(kept)
         if not beam:
             return bound
-    for members, loss in kept.items():
-        best.add((round(loss, 9), float(pool.prices[list(members)].sum()), members))
+    for group, loss in kept.items():
+        best.add((round(loss, 9), float(pool.prices[list(group)].sum()), group))
     return bound
 
 

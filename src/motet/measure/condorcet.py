@@ -80,7 +80,7 @@ def condorcet(correct: npt.ArrayLike, *, largest: int | None = None) -> Condorce
     phi = np.where(told, (centred.T @ centred / n) / np.where(told, scale, 1), 0)
     # Pairs among the first k: the upper triangle summed column by column.
     pairs, total = np.cumsum(told.sum(axis=0)), np.cumsum(phi.sum(axis=0))
-    correlation = np.where(pairs > 0, total / np.maximum(pairs, 1), np.nan)
+    correlation = np.minimum(np.where(pairs > 0, total / np.maximum(pairs, 1), np.nan), 1.0)  # rounding exceeds 1
     sizes = np.arange(1, size + 1)
     quality = np.cumsum(each) / sizes
     return Condorcet(

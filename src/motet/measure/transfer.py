@@ -149,6 +149,7 @@ def committee_transfer(
     share: float = 0.5,
     seed: int = 0,
     level: float = 0.95,
+    effort: float = 1.0,
 ) -> Transfer:
     """The honest figure of the best committee of one size: `best_committees` chosen on one part, scored on the other.
 
@@ -164,6 +165,7 @@ def committee_transfer(
         share: the part of the items to choose on.
         seed: of the splits.
         level: the share of splits inside the bands.
+        effort: of each choice, as in `best_committees`.
 
     Returns:
         See `transfer`.
@@ -189,6 +191,7 @@ def committee_transfer(
             cost=cost,
             max_cost=max_cost,
             top=1,
+            effort=effort,
         )
         if not found.best:
             raise ValueError(f"no committee of {size} costs at most {max_cost}")

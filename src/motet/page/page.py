@@ -154,7 +154,7 @@ def _shown(text: str) -> str:
 def _cell(text: str) -> str:
     """Names may be broken anywhere where space is scarce, figures may not."""
     kind = ' class="figure"' if not re.search(r"[^\W\d_p]{2}", text) else ""
-    return f"<td{kind}>{_shown(text)}</td>"
+    return f"<td{kind}>{_shown(text).replace('/', '/<wbr>')}</td>"
 
 
 def _block(block: Block) -> str:

@@ -99,7 +99,7 @@ class Table:
         if m < 2:
             return [f"only {self.agents[0]!r}: one agent cannot be mixed; a table needs at least two agents"]
         if n < 2:
-            return [f"only {self.items[0]!r}: one item tells agents hardly apart; a table needs at least two items"]
+            return [f"only {self.items[0]!r}: one item cannot tell agents apart; a table needs at least two items"]
         wrong = [*_names("item", self.items), *_names("agent", self.agents)]
         if n * m > CELLS:
             wrong.append(f"{n:,} items by {m:,} agents is more than {CELLS:,} cells; split it by items")
