@@ -59,9 +59,10 @@ def measure(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with charts as well.")] = None,
     json: Json = False,
 ) -> None:
-    """Say whether mixing agents helps, how much it ever could, and why.
+    """Say whether mixing agents helps, and why.
 
-    From a table that says which agent was right on which item. No model is asked.
+    From a table that says which agent was right on which item: how much any combination could add, what votes add, who
+    complements whom, and how sure that is. No model is asked.
     """
     from motet.cli import output
     from motet.diagnosis.diagnose import diagnose

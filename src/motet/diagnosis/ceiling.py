@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from motet.diagnosis.options import Case
 from motet.diagnosis.text import between, figure, percent, points
 from motet.measure.ceiling import ceiling
-from motet.measure.copula import underpricing
+from motet.measure.copula import full_copula, underpricing
 from motet.measure.interval import Interval
 from motet.page.page import Block, Rows, Words
+
+SMALL: Final = 30
+"""Agents for which beta is predicted from every pair's own correlation too, by simulation."""
 
 
 class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,8 +22,9 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
 
     `beta` is the share of items that all agents have wrong, `gain` the most that a combination adds to the best single.
     `ever_oracle` counts an item as solvable if any sample of any agent was right. `predicted_beta` is what a single
-    factor with the mean tetrachoric correlation predicts, and `underpricing` the observed beta over it; null where
-    cells are shares of samples, which have no such correlation.
+    factor with the mean tetrachoric correlation predicts, `full_copula_beta` what every pair's own does (for at most 30
+    agents), and `underpricing` the observed beta over the first; null where cells are shares of samples, which have no
+    such correlation.
     """
 
     best: str
@@ -34,6 +40,7 @@ class Ceiling(msgspec.Struct, frozen=True, kw_only=True):
     ever_oracle: float
     independent_beta: float
     predicted_beta: float | None
+    full_copula_beta: float | None
     underpricing: float | None
     underpricing_interval: Interval | None
     unsolved: tuple[str, ...]
@@ -59,6 +66,7 @@ def examine(case: Case) -> Ceiling:
         ever_oracle=float(1 - nobody.mean()),
         independent_beta=float((1 - case.correct.mean(axis=0)).prod()),
         predicted_beta=priced.predicted if priced else None,
+        full_copula_beta=full_copula(case.correct, seed=options.seed).beta if priced and found.m <= SMALL else None,
         underpricing=priced.ratio if priced else None,
         underpricing_interval=priced.ratio_interval if priced else None,
         unsolved=tuple(item for item, lost in zip(case.table.items, nobody, strict=True) if lost),
@@ -83,6 +91,8 @@ def blocks(found: Ceiling) -> list[Block]:
         low, high = found.underpricing_interval
         note = f"observed is {figure(found.underpricing)} times that [{figure(low)}, {figure(high)}]"
         rows.append(("beta by mean correlation", percent(found.predicted_beta), "", note))
+    if found.full_copula_beta is not None:
+        rows.append(("beta by every correlation", percent(found.full_copula_beta), "", "simulated"))
     shown: list[Block] = [Rows(("ceiling", "share", "95 %", ""), rows)]
     if not found.exact:
         shown.append(

@@ -191,7 +191,9 @@ def blocks(found: Mixture) -> list[Block]:
         least = f"one that is more than {100 * found.break_even:.1f} points weaker"
         which = least if found.break_even >= 0.0005 else "any weaker one"
         shown.append(
-            Words(f"Beside the best agent, {which} hurts the vote on average if it takes the smaller half of the seats.")
+            Words(
+                f"Beside the best agent, {which} hurts the vote on average if it takes the smaller half of the seats."
+            )
         )
     if found.regression is not None:
         fit = found.regression

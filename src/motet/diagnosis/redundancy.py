@@ -12,6 +12,7 @@ from motet.diagnosis.options import Case
 from motet.diagnosis.text import figure, percent
 from motet.measure.arrays import Floats, Ints
 from motet.measure.correlation import (
+    answer_agreement,
     by_group,
     disagreement,
     double_fault,
@@ -99,6 +100,7 @@ def examine(case: Case) -> Redundancy:
     if bool(np.isin(correct[~np.isnan(correct)], (0, 1)).all()):
         matrices["tetrachoric"] = tetrachoric(correct)
     if case.votes is not None:
+        matrices["same_answer"] = answer_agreement(case.votes[0])
         matrices["same_wrong_answer"] = wrong_agreement(*case.votes)
     means = {name: _mean(matrix, top) for name, matrix in matrices.items()}
     rho = matrices["phi"]
@@ -170,6 +172,7 @@ LABELS = {
     "kappa": "Cohen's kappa",
     "disagreement": "exactly one is right",
     "double_fault": "both are wrong",
+    "same_answer": "same answer",
     "same_wrong_answer": "same answer where both are wrong",
 }
 
