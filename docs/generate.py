@@ -7,7 +7,7 @@ docs/reference/measure.md    the JSON of `motet measure --json`
 from __future__ import annotations
 
 import ast
-import re
+import inspect
 import sys
 import types
 import typing
@@ -87,8 +87,8 @@ def measure_json() -> str:
         "not defined is null. Keys are only ever added.",
     ]
     for struct in dict.fromkeys(_structs(Diagnosis)):
-        about = re.sub(r"\s*\n\s*", " ", (struct.__doc__ or "").split("\n\n    Args:")[0].strip().replace("\n\n", "\0"))
-        lines += ["", f"## {_name(struct)}", "", about.replace("\0", "\n\n"), "", "| key | type |", "|---|---|"]
+        about = inspect.cleandoc(struct.__doc__ or "").split("\n\nArgs:")[0]
+        lines += ["", f"## {_name(struct)}", "", about, "", "| key | type |", "|---|---|"]
         hints = typing.get_type_hints(struct)
         lines += [f"| `{name}` | {_told(hints[name])} |" for name in struct.__struct_fields__]
     return "\n".join(lines) + "\n"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 from browser import browser, needs_browser
-from commandline import Cli
+from commandline import PROGRAM, Cli
 from recorded import FOLDER
+from rich.console import Console
 
+from motet.cli import output
+from motet.cli.measure import fitting
 from motet.diagnosis.diagnose import SECTIONS, Diagnosis
 from motet.tables import source
 
@@ -37,7 +42,7 @@ def test_words(cli: Cli, table: Path) -> None:
     assert done.err == ""
     lines = done.out.splitlines()
     assert lines[0] == "VERDICT"
-    assert lines[2].startswith("Combining can add at most 15.0 points over large, which has 75.0 % right")
+    assert lines[2].startswith("Combining their answers can add at most 15.0 points over large, which has 75.0 % right")
     assert "60 items, 3 agents." in done.out
     assert "read as a wide table" in done.out
     headings = ["THE AGENTS", "THE CEILING", "VOTES", "COMMITTEES", "WHO ERRS WITH WHOM", "DIFFICULTY"]
@@ -99,7 +104,7 @@ def test_without_and_missing(cli: Cli, folder: Path) -> None:
     path = folder / "gaps.csv"
     path.write_text(WIDE.replace("q7,0,1,0", "q7,0,1,"), encoding="utf-8")
     done = cli("measure", str(path), "--only", "ceiling")
-    assert "59 items, 3 agents; 1 more items were left out" in done.out
+    assert "59 items, 3 agents; 1 more had no result for some agent" in done.out
     assert "! 1 cells are missing, most of them of coder" in done.out
     alone = cli("measure", str(path), "--only", "ceiling", "--without", "coder", "--json").json
     assert (alone["about"]["items"], alone["about"]["agents"]) == (60, 2)  # type: ignore[index]
@@ -189,11 +194,69 @@ def test_options_that_make_no_sense(cli: Cli, folder: Path, table: Path) -> None
         (("--budget", "1"), "--cost"),
         (("--k", "1"), "--k"),
         (("--samples", "0"), "--samples 0"),
+        (("--samples", "9" * 30), "--samples 999"),
+        (("--samples", "²"), "no such file: ²"),
     ]:
         done = cli("measure", str(table), *arguments)
         assert (done.code, done.out) == (2, ""), arguments
         assert said in done.err
         assert done.err.count("\n") == 1
+
+
+def test_a_page_replaces_only_a_page(cli: Cli, folder: Path, table: Path) -> None:
+    """Not a file that is read, be it by another name, nor a device or a pipe; a link stays a link."""
+    before = table.read_bytes()
+    (folder / "same.csv").symlink_to(table)
+    os.mkfifo(folder / "pipe")
+    cost = folder / "cost.csv"
+    cost.write_text(WIDE, encoding="utf-8")
+    for name, said in [
+        ("results.csv", "would replace"),
+        ("same.csv", "would replace"),
+        ("cost.csv", "would replace"),
+        ("pipe", "is no plain file"),
+        ("x" * 300, "can't be written"),
+    ]:
+        done = cli("measure", str(table), "--cost", str(cost), "--only", "ceiling", "--html", str(folder / name))
+        assert (done.code, done.out) == (2, ""), name
+        assert said in done.err
+        assert done.err.count("\n") == 1
+    assert table.read_bytes() == before
+    (folder / "old.html").write_text("old", encoding="utf-8")
+    (folder / "link.html").symlink_to("old.html")
+    for name in ("link.html", "y" * 250 + ".html"):
+        assert cli("measure", str(table), "--only", "ceiling", "--html", str(folder / name)).code == 0
+    assert (folder / "link.html").is_symlink()
+    assert (folder / "old.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert not list(folder.glob(".*.part"))
+
+
+def test_a_file_name_that_is_no_text(cli: Cli, folder: Path) -> None:
+    """It is read, and shown with a mark where the bytes are no UTF-8, in JSON and on the page."""
+    path = Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.csv"))
+    path.write_text(WIDE, encoding="utf-8")
+    page = folder / "report.html"
+    done = cli("measure", str(path), "--only", "ceiling", "--json", "--html", str(page))
+    assert done.code == 0, done.err
+    assert done.json["about"]["source"].endswith("bad?.csv")  # type: ignore[index]
+    assert "bad?.csv" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("width", "whole"), [(40, False), (100, True)])
+def test_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int, whole: bool) -> None:
+    """Every figure that is shown is whole, names are never squeezed out, and columns without room are told."""
+    columns = ("agent", "right", "95 %", "first", "only it", "Shapley")
+    rows = [("a" * 60, "76.7 %", "[64.6, 85.6]", "66.0 %", "12.0 %", "14.0 %")]
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    fits = fitting(columns, rows)
+    assert (fits == len(columns)) == whole
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(output.table(columns[:fits], [row[:fits] for row in rows], wraps=columns[:1]))
+    shown = console.export_text()
+    assert shown.count("a") > 60
+    assert all(cell in shown for cell in rows[0][1:fits])
 
 
 def test_names_cannot_reach_the_terminal_or_the_page(cli: Cli, folder: Path) -> None:
@@ -247,3 +310,11 @@ async def test_page_in_a_browser(cli: Cli, folder: Path, table: Path) -> None:
                 assert await tab.cut_off() == []
                 assert await tab.run("document.documentElement.scrollWidth") == width
             assert tab.complaints == []
+
+
+def test_full_disk(program: Cli, table: Path) -> None:
+    """Output that can't be written is an error in a line, not a traceback."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*PROGRAM, "measure", str(table)], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "motet: the output can't be written: No space left on device\n"

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import permutation_test
 
 from motet.diagnosis.diagnose import SECTIONS, Diagnosis, diagnose
 from motet.diagnosis.options import Options
 from motet.errors import UsageError
+from motet.measure.majority import majority_right
 from motet.page.page import Chart, Rows, page
 from motet.tables.table import Draws, Table
 
@@ -193,7 +195,7 @@ def test_missing_cells_are_never_wrong() -> None:
     pairwise = diagnose(gaps, Options(splits=2, missing="pairwise"), only=["redundancy"])
     assert pairwise.redundancy is not None
     assert whole.redundancy is not None
-    assert pairwise.redundancy.means["phi"].all != whole.redundancy.means["phi"].all
+    assert pairwise.redundancy.means.phi.all != whole.redundancy.means.phi.all
 
 
 def test_a_perfect_agent_leaves_nothing_to_gain() -> None:
@@ -204,8 +206,8 @@ def test_a_perfect_agent_leaves_nothing_to_gain() -> None:
     made = diagnose(replace(table, correct=correct), QUICK)
     assert made.ceiling is not None
     assert made.ceiling.gain == 0
-    assert "Combining can add at most 0.0 points over agent 0" in made.verdict[0]
-    assert "Mixing cannot pay" in made.verdict[1]
+    assert "Combining their answers can add at most 0.0 points over agent 0" in made.verdict[0]
+    assert "Choosing among their answers cannot pay" in made.verdict[1]
 
 
 def test_a_vote_that_helps_is_said_to() -> None:
@@ -228,6 +230,69 @@ def test_a_vote_that_helps_is_said_to() -> None:
     assert best.p < 0.001
 
 
+def test_a_vote_of_shares_is_tested_too() -> None:
+    """Cells that are shares of samples: the p is that of swapping signs, and a vote that is sure to help is said to."""
+    rng = np.random.default_rng(0)
+    correct = (rng.random((300, 5, 4)) < rng.choice([0.1, 0.7, 0.8], (300, 1, 1))).mean(axis=2)
+    table = Table(tuple(map(str, range(300))), tuple("abcde"), correct)
+    made = diagnose(table, QUICK, only=["votes"])
+    assert made.votes is not None
+    few = made.votes.at(3)
+    vote = majority_right(correct[:, np.argsort(-correct.mean(axis=0), kind="stable")[:3]])
+    found = permutation_test(
+        (vote, correct[:, correct.mean(axis=0).argmax()]),
+        lambda one, two, axis: (one - two).mean(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=4_000,
+        rng=1,
+    )
+    assert few.p == pytest.approx(found.pvalue, abs=0.01)
+    assert made.verdict[0].startswith("Mixing pays here")
+    assert made.votes.curve[0].p is None
+
+
+def test_votes_on_first_answers_say_so() -> None:
+    """Where the best agent's first answers are not right as often as its samples, the verdict says what is added to."""
+    table = full(1)
+    made = diagnose(table, QUICK, only=["ceiling", "votes"])
+    assert made.votes is not None
+    assert made.ceiling is not None
+    assert made.votes.best_quality != pytest.approx(made.ceiling.best_quality, abs=0.0005)
+    said = f"to the {100 * made.votes.best_quality:.1f} % that {made.votes.best} has by the answers that vote"
+    assert said in made.verdict[0]
+    plain = diagnose(pool(), QUICK, only=["ceiling", "votes"])
+    assert "by the answers that vote" not in plain.verdict[0]
+
+
+def test_a_cheaper_agent_is_not_called_equal() -> None:
+    """What few items cannot tell apart is said to be that, with the difference and its interval."""
+    table = pool(20, 2, answers=False)
+    cost = np.tile([1.0, 0.1], (20, 1))
+    correct = np.zeros((20, 2))
+    correct[:9, 0], correct[6:12, 1] = 1, 1
+    made = diagnose(replace(table, correct=correct, cost=cost), QUICK, only=["cost"])
+    assert made.verdict[0].startswith(
+        "agent 1, at 0.1 instead of 1 USD an item, is not shown to be worse than agent 0: −15.0 points [−"
+    )
+
+
+def test_nobody_right() -> None:
+    """Nobody is said to have nearly everything right where nobody has anything right."""
+    made = diagnose(Table(("1", "2"), ("a", "b"), np.zeros((2, 2))), QUICK, only=["votes"])
+    assert made.verdict == ("Nobody has anything right: there is nothing to mix.",)
+
+
+def test_a_chart_of_many_agents_is_thinned() -> None:
+    """The heat map draws at most 300 agents a side, and says so."""
+    rng = np.random.default_rng(0)
+    table = Table(tuple(map(str, range(20))), tuple(f"a{j}" for j in range(310)), rng.integers(0, 2, (20, 310)) * 1.0)
+    made = diagnose(table, QUICK, only=["redundancy"])
+    chart = next(block for block in made.sections()[-1].blocks if isinstance(block, Chart))
+    assert len(chart.rows) == 155**2
+    assert "One agent in 2 is drawn" in chart.about
+
+
 def test_a_budget_bounds_committees() -> None:
     """No committee costs more; without costs, a budget makes no sense."""
     table = full()
@@ -236,6 +301,8 @@ def test_a_budget_bounds_committees() -> None:
     assert all(
         each.cost is not None and each.cost <= 0.8 + 1e-9 for size in made.committees.sizes for each in size.best
     )
+    with pytest.raises(UsageError, match="pays for no committee: the two cheapest agents cost"):
+        diagnose(table, Options(budget=0.01), only=["committees"])
     with pytest.raises(UsageError, match="--cost"):
         diagnose(pool(), Options(budget=1.0), only=["committees"])
 

@@ -88,7 +88,8 @@ def test_extremes_and_shares() -> None:
     assert brier([1, 0], [1, 0]).score == 0
     assert brier([0.5], [0.5]).score == 0
     assert ece([0.0, 1.0], [0, 1]) == 0
-    assert reliability_curve([0.1, 0.2, 0.3], [1, 1, 1], bins=10).count.tolist() == [1, 1, 1]
+    assert reliability_curve([0.05, 0.1, 0.15, 0.2], [1, 1, 1, 1], bins=10).count.tolist() == [2, 2]
+    assert ece([0.05, 0.1, 0.15], [0, 0, 1], bins=10) == pytest.approx((2 * 0.075 + 0.85) / 3)
 
 
 def test_bad_input_is_refused() -> None:

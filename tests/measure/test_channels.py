@@ -61,10 +61,13 @@ def test_every_figure_is_that_of_a_plain_loop(seed: int, centred: bool) -> None:
 
 
 def test_known_numbers_of_channels() -> None:
-    """Copies are one channel, orthogonal outputs as many as agents, two families of copies two."""
+    """Copies are one channel, orthogonal outputs as many as agents, two families of copies two; centred one fewer."""
     axes = np.eye(6)
     for pool, expected in (([0] * 5, 1), ([0, 1, 2, 3, 4], 5), ([0, 0, 1, 1], 2), ([0, 1] + [0, 1] * 4, 2)):
-        found = channels(np.stack([axes[pool]] * 3))
+        centred = channels(np.stack([axes[pool]] * 3))
+        assert centred.k_star == pytest.approx(max(1, expected - 1))
+        assert centred.vendi == pytest.approx(expected)
+        found = channels(np.stack([axes[pool]] * 3), centred=False)
         assert found.k_star == pytest.approx(expected)
         assert found.of_means == pytest.approx(expected)
         assert found.interval == pytest.approx((expected, expected))
@@ -74,17 +77,17 @@ def test_known_numbers_of_channels() -> None:
 
 def test_a_copy_adds_nothing_and_the_odd_one_out_most() -> None:
     """Among three copies and one that differs, ΔK* of the latter is largest and those of the copies not above 0."""
-    found = channels(np.stack([np.eye(3)[[0, 0, 0, 1]]] * 4))
+    found = channels(np.stack([np.eye(3)[[0, 0, 0, 1]]] * 4), centred=False)
     assert found.delta[3] == pytest.approx(found.k_star - 1)
     assert found.delta[3] > 0.7
     assert (found.delta[:3] < 0).all()
 
 
 def test_centring_counts_the_directions_of_difference() -> None:
-    """A vector that all outputs share hides their differences from K*, and not from the centred one."""
+    """A vector that all outputs share hides their differences from K* that is not centred, and not from K*."""
     vectors = np.stack([np.eye(4) + 20.0] * 3)
-    assert channels(vectors).k_star < 1.1
-    assert channels(vectors, centred=True).k_star == pytest.approx(3, abs=0.01)
+    assert channels(vectors, centred=False).k_star < 1.1
+    assert channels(vectors).k_star == pytest.approx(3, abs=0.01)
 
 
 @settings(max_examples=30)
@@ -99,8 +102,8 @@ def test_what_changes_nothing(seed: int) -> None:
     other = channels(rng.permutation(vectors)[:, order] @ rotation * 3.0)
     assert (other.k_star, other.vendi) == pytest.approx((found.k_star, found.vendi))
     assert other.delta == pytest.approx(found.delta[order], abs=1e-9)
-    assert np.nanmin(found.per_item) >= 1
-    assert np.nanmax(found.per_item) <= 5
+    assert np.nanmin(found.per_item) >= 1 - 1e-9
+    assert np.nanmax(found.per_item) <= 4 + 1e-9
 
 
 def test_the_jackknife_is_leaving_one_out_and_covers() -> None:

@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 from motet.measure import committee
 from motet.measure.arrays import Floats
 from motet.measure.committee import Objective, best_committees, committee_right, feasible, largest_pool
-from motet.measure.vote_curve import ranking
+from motet.measure.majority import majority_right
+from motet.measure.ranking import ranking
 
 TABLES = hnp.arrays(
     float, st.tuples(st.integers(1, 12), st.integers(2, 7)), elements=st.sampled_from([0.0, 0.0, 1.0, 1.0])
@@ -85,6 +86,17 @@ def test_votes_are_exact_in_order(objective: Objective, size: int) -> None:
         assert found.exact
         assert [each.members for each in found.best] == [members for _, _, members in expected]
         assert [each.quality for each in found.best] == pytest.approx([quality for quality, _, _ in expected])
+
+
+@given(st.integers(1, 200), st.integers(1, 6), st.integers(0, 999))
+@settings(max_examples=60, deadline=None)
+def test_right_votes_are_counted_by_bits(n: int, size: int, seed: int) -> None:
+    """The count of 64 items at a time is `majority_right`, for even and odd sizes and part-filled words."""
+    rng = np.random.default_rng(seed)
+    correct = (rng.random((n, 8)) < rng.random()).astype(float)
+    groups = np.array([rng.choice(8, size, replace=False) for _ in range(5)])
+    judge = committee._majority(committee._Pool(correct, np.zeros(8), size, math.inf))
+    assert judge(groups).tolist() == [n - majority_right(correct[:, group]).sum() for group in groups]
 
 
 def test_majority_of_fractional_cells() -> None:
@@ -202,3 +214,16 @@ def test_bad_input_is_refused() -> None:
         best_committees([[1, 0]], 1, objective="plurality")
     with pytest.raises(ValueError, match="not 'luck'"):
         best_committees([[1, 0]], 1, objective="luck")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("objective", ["any_right", "plurality", "majority"])
+@pytest.mark.parametrize("effort", [1.0, 0.0])
+def test_a_budget_below_the_cheapest_committee(objective: Objective, effort: float) -> None:
+    """No committee is found, whatever the objective and the search."""
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 3, (9, 5))
+    correct, gold = (answers == 0).astype(float), np.zeros(9, dtype=int)
+    found = best_committees(
+        correct, 3, objective=objective, answers=answers, gold=gold, cost=np.ones(5), max_cost=2.5, effort=effort
+    )
+    assert found.best == ()

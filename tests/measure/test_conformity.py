@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from motet.measure.conformity import conformity, opposed_majority
+from motet.measure.conformity import _opposed_majority, conformity
 
 CUBES = st.tuples(st.integers(2, 4), st.integers(1, 4), st.integers(2, 6)).flatmap(
     lambda shape: arrays(np.int64, shape, elements=st.integers(-1, 2))
@@ -58,7 +58,7 @@ def test_planted_conformity_is_recovered() -> None:
     drawn = np.random.default_rng(0)
     rounds = [drawn.integers(0, 3, (4000, 5))]
     for _ in range(2):
-        against = opposed_majority(rounds[-1])
+        against = _opposed_majority(rounds[-1])
         go = (against >= 0) & (drawn.random(against.shape) < 0.3)
         rounds.append(np.where(go, against, rounds[-1]))
     found = conformity(rounds)
@@ -71,9 +71,9 @@ def test_planted_conformity_is_recovered() -> None:
 def test_extremes() -> None:
     """Agents of one mind are never opposed; two that differ oppose each other; a tie opposes nobody."""
     assert conformity(np.zeros((3, 2, 4), dtype=int)).opposed.tolist() == [0, 0]
-    assert opposed_majority([[0, 1]]).tolist() == [[1, 0]]
-    assert opposed_majority([[0, 1, 1, 2, 2]]).tolist() == [[-1] * 5]
-    assert opposed_majority([[-1, 1, 1]]).tolist() == [[-1, -1, -1]]
+    assert _opposed_majority([[0, 1]]).tolist() == [[1, 0]]
+    assert _opposed_majority([[0, 1, 1, 2, 2]]).tolist() == [[-1] * 5]
+    assert _opposed_majority([[-1, 1, 1]]).tolist() == [[-1, -1, -1]]
 
 
 def test_bad_input_is_refused() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from motet.measure.copies import copies_or_mixture, mixing_gap
 from motet.measure.majority import majority_right
-from motet.measure.plurality import plurality_right
+from motet.measure.plurality import Ties, plurality_right
+
+TIES: tuple[Ties, ...] = ("best", "expected")
 
 
 def sampled(n: int, quality: list[float], s: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -25,16 +27,20 @@ def test_all_draws_and_committees_written_down() -> None:
     right, answers = sampled(25, [0.6, 0.55, 0.5, 0.5], 4)
     answers = np.where(right == 1, 0, np.where(answers == 0, 9, answers))
     gold = np.zeros(25, dtype=int)
-    found = copies_or_mixture(right, answers, k=3, tolerance=1, draws=1500, resamples=200)
-    assert found.matched is not None
     subsets = [list(each) for each in combinations(range(4), 3)]
     copies = [(agent, draws) for agent in range(4) for draws in subsets]
     mixed = [(agents, list(draws)) for agents in subsets for draws in product(range(4), repeat=3)]
-    for side, cells in ((found.matched.copies, copies), (found.matched.mixture, mixed)):
-        votes = [plurality_right(answers[:, a, d], gold, "expected").mean() for a, d in cells]
-        reach = [right[:, a, d].max(axis=1).mean() for a, d in cells]
-        assert side.vote == pytest.approx(np.mean(votes), abs=0.01)
-        assert side.any_right == pytest.approx(np.mean(reach))
+    # `combinations` lists places and draws in rising order: the best-placed agent, and the first draw, stand first.
+    best_first = np.argsort(-right.mean(axis=(0, 2)), kind="stable")
+    for ties in TIES:
+        found = copies_or_mixture(right, answers, k=3, tolerance=1, ties=ties, draws=1500, resamples=200).matched
+        assert found is not None
+        for side, cells in ((found.copies, copies), (found.mixture, mixed)):
+            picked = [(best_first[agents], draws) for agents, draws in cells]
+            votes = [plurality_right(answers[:, a, d], gold, ties=ties).mean() for a, d in picked]
+            reach = [right[:, a, d].max(axis=1).mean() for a, d in picked]
+            assert side.vote == pytest.approx(np.mean(votes), abs=0.008)
+            assert side.any_right == pytest.approx(np.mean(reach))
     majority = copies_or_mixture(right, k=3, tolerance=1, draws=1500, resamples=200).matched
     assert majority is not None
     expected = np.mean([majority_right(right[:, a, d]).mean() for a, d in mixed])
@@ -89,13 +95,33 @@ def test_intervals_cover() -> None:
 
 
 def test_the_pool_is_what_the_tolerance_says() -> None:
-    """Only agents within the tolerance are matched; fewer than k are no pool."""
+    """The pool starts at the best agent with k - 1 others within the tolerance below it; without one there is none."""
     right = np.zeros((10, 3, 3))
     right[:9, 2], right[:8, 0], right[:7, 1] = 1, 1, 1
-    found = copies_or_mixture(right, k=2, tolerance=0.1 + 1e-9)
+    found = copies_or_mixture(right, k=2, tolerance=0.1)
     assert found.pool.tolist() == [2, 0]
     assert found.quality == pytest.approx([0.8, 0.7, 0.9])
-    assert copies_or_mixture(right, k=3, tolerance=0.1).matched is None
+    none = copies_or_mixture(right, k=3, tolerance=0.1)
+    assert none.matched is None
+    assert none.pool.tolist() == []
+    # An agent far above the others has no match, and they match one another.
+    right[:5, 0], right[:4, 1] = 0, 0
+    assert copies_or_mixture(right, k=2, tolerance=0.05).pool.tolist() == [0, 1]
+
+
+def test_ties_go_to_the_best_placed() -> None:
+    """Three draws that all differ: the first recorded decides among copies, the best agent in a mixture."""
+    right, answers = np.zeros((40, 3, 3)), np.broadcast_to(np.arange(9).reshape(3, 3), (40, 3, 3))
+    right[:, 2, 0] = 1
+    right[:10, 0, 1] = 1
+    found = copies_or_mixture(right, answers, k=3).best
+    # All three copies of agent 2 vote, and the first is right; of a mixture its one draw of three decides.
+    assert found.copies.vote == 1
+    assert found.mixture.vote == pytest.approx(1 / 3, abs=0.02)
+    assert copies_or_mixture(right, answers, k=3, ties="expected").best.copies.vote == pytest.approx(1 / 3)
+    assert mixing_gap(right, answers, k=3, draws=300).gain.max() < 0
+    with pytest.raises(ValueError, match="ties are decided by"):
+        copies_or_mixture(right, answers, k=3, ties="first")  # type: ignore[arg-type]
 
 
 def test_mixing_starts_to_hurt() -> None:

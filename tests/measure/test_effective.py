@@ -57,7 +57,7 @@ def test_extremes() -> None:
     assert math.isnan(design_effect([[math.nan]]))
     assert math.isnan(participation_ratio([[math.nan]]))
     assert math.isnan(design_effect([[1, math.nan], [math.nan, 1]]))
-    with pytest.raises(ValueError, match=r"square, agents by agents; this has \(1, 2\)"):
+    with pytest.raises(ValueError, match=r"square matrix, agents by agents; this has the shape \(1, 2\)"):
         design_effect([[1, 0]])
     with pytest.raises(ValueError, match="square"):
         participation_ratio([1, 0])

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from motet.measure.frontier import aiq, as_cost, equal_cost, equal_quality, hull, hull_cost, hull_quality, pareto
+from motet.measure.arrays import as_cost
+from motet.measure.frontier import _hull_cost, _hull_quality, aiq, equal_cost, equal_quality, hull, pareto
 
 POINTS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=12)
 
@@ -33,7 +34,7 @@ def test_pareto_is_brute_force(points: list[tuple[int, int]]) -> None:
             c[k] <= c[j] and q[k] >= q[j] and (c[k] < c[j] or q[k] > q[j] or k < j) for k in range(len(c)) if k != j
         )
     ]
-    found = pareto(c, q).tolist()
+    found = pareto(q, c).tolist()
     assert sorted(found) == expected
     assert (np.diff(c[found]) > 0).all()
 
@@ -43,12 +44,12 @@ def test_pareto_is_brute_force(points: list[tuple[int, int]]) -> None:
 def test_hull_is_the_best_mix(points: list[tuple[int, int]], budget: float) -> None:
     """The hull's height at any budget is the optimum of the linear programme, and its cost the inverse."""
     c, q = np.array(points, dtype=float).T
-    height, expected = hull_quality(c, q, budget), best_mix(c, q, budget)
+    height, expected = _hull_quality(q, c, budget), best_mix(c, q, budget)
     assert height == pytest.approx(expected, abs=1e-6, nan_ok=True)
     if not math.isnan(height):
-        assert hull_cost(c, q, height) <= budget + 1e-9
-    assert math.isnan(hull_cost(c, q, float(q.max()) + 0.1))
-    assert set(hull(c, q)) <= set(pareto(c, q))
+        assert _hull_cost(q, c, height) <= budget + 1e-9
+    assert math.isnan(_hull_cost(q, c, float(q.max()) + 0.1))
+    assert set(hull(q, c)) <= set(pareto(q, c))
 
 
 def test_aiq_is_the_mean_of_the_programme() -> None:
@@ -57,25 +58,25 @@ def test_aiq_is_the_mean_of_the_programme() -> None:
     c, q = drawn.uniform(1, 9, 8), drawn.random(8)
     for low, high in ((float(c.min()), float(c.max())), (0.0, 12.0), (0.0, 0.5), (2.0, 6.0)):
         grid = np.linspace(low, high, 4001)
-        assert aiq(c, q, within=(low, high)) == pytest.approx(
-            np.mean([0 if math.isnan(h := hull_quality(c, q, at)) else h for at in grid]), abs=2e-3
+        assert aiq(q, c, within=(low, high)) == pytest.approx(
+            np.mean([0 if math.isnan(h := _hull_quality(q, c, at)) else h for at in grid]), abs=2e-3
         )
-    assert aiq(c, q) == aiq(c, q, within=(float(c.min()), float(c.max())))
+    assert aiq(q, c) == aiq(q, c, within=(float(c.min()), float(c.max())))
 
 
 def test_aiq_as_routerbench_computes_it() -> None:
     """Its code's figure, area from the cheapest point divided by the dearest cost, is the range from 0 here."""
     c, q = [1.0, 2.0, 4.0], [0.2, 0.6, 0.7]
     area = (0.2 + 0.6) / 2 * 1 + (0.6 + 0.7) / 2 * 2 + 0.7 * 1
-    assert aiq(c, q, within=(0, 5)) == pytest.approx(area / 5)
-    assert aiq([3.0], [0.4]) == 0.4
+    assert aiq(q, c, within=(0, 5)) == pytest.approx(area / 5)
+    assert aiq([0.4], [3.0]) == 0.4
 
 
 def test_intervals_cover() -> None:
-    """With known rates and costs, the 95 % interval of the mix's cost holds the true one in about 95 of 100."""
+    """With known rates and costs, the 95 % interval of the mix's cost holds the true one in about 95 of 100 of 300."""
     drawn = np.random.default_rng(1)
     rates, prices = np.array([0.3, 0.8, 0.6]), np.array([1.0, 3.0, 4.0])
-    truth = hull_cost(prices[:2], rates[:2], 0.6)
+    truth = _hull_cost(rates[:2], prices[:2], 0.6)
     held = 0
     for seed in range(300):
         correct = drawn.random((300, 3)) < rates
@@ -91,9 +92,9 @@ def test_equal_quality_and_cost() -> None:
     correct, cost = drawn.random((100, 4)) < [0.2, 0.5, 0.7, 0.6], drawn.uniform(1, 2, (100, 4)) * [1, 2, 8, 5]
     q, c = correct.mean(axis=0), cost.mean(axis=0)
     found = equal_quality(correct, cost, 3, resamples=100)
-    assert (found.own, found.mixed) == (c[3], hull_cost(c[:3], q[:3], q[3]))
+    assert (found.own, found.mixed) == (c[3], _hull_cost(q[:3], c[:3], q[3]))
     assert found.ratio.low <= found.mixed / found.own <= found.ratio.high
-    assert equal_cost(correct, cost, 3, resamples=100).mixed == hull_quality(c[:3], q[:3], c[3])
+    assert equal_cost(correct, cost, 3, resamples=100).mixed == _hull_quality(q[:3], c[:3], c[3])
     best = equal_quality(np.eye(2)[[1, 1, 1]], np.ones((3, 2)), 1, resamples=20)
     assert math.isnan(best.mixed)
     assert best.reached == 0
@@ -105,7 +106,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="1 costs are negative or missing, the first at \\(1,\\)"):
         as_cost([1, math.nan], (2,))
     with pytest.raises(ValueError, match="shape"):
-        pareto([1, 2], [0.5])
+        pareto([0.5], [1, 2])
     with pytest.raises(ValueError, match="cannot be set against others"):
         equal_quality([[1]], [[1]], 0)
     with pytest.raises(ValueError, match="from low to high"):

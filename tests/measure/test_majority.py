@@ -53,9 +53,9 @@ def test_it_is_the_pessimistic_reading_of_a_vote() -> None:
     right = rng.random((500, 5)) < 0.5
     gold = np.zeros(500, dtype=int)
     agree, differ = np.where(right, 0, 1), np.where(right, 0, np.arange(1, 6))
-    assert plurality_right(agree, gold, "expected").tolist() == majority_right(right).tolist()
-    assert (plurality_right(differ, gold, "expected") >= majority_right(right)).all()
-    assert plurality_right(differ, gold, "expected").mean() > majority_right(right).mean()
+    assert plurality_right(agree, gold, ties="expected").tolist() == majority_right(right).tolist()
+    assert (plurality_right(differ, gold, ties="expected") >= majority_right(right)).all()
+    assert plurality_right(differ, gold, ties="expected").mean() > majority_right(right).mean()
 
 
 def test_an_even_split_is_half() -> None:

@@ -38,7 +38,7 @@ def test_both_rules_for_ties(answers: Ints, right: int) -> None:
     hand = [by_hand(row) for row in answers.tolist()]
     assert plurality_right(answers, gold).tolist() == [float(winner == right) for winner, _ in hand]
     even = [(right in tied) / max(len(tied), 1) for _, tied in hand]
-    assert plurality_right(answers, gold, "expected") == pytest.approx(even)
+    assert plurality_right(answers, gold, ties="expected") == pytest.approx(even)
 
 
 @given(TABLES)
@@ -77,7 +77,7 @@ def test_tally_lists_each_answer_once() -> None:
 def test_silence_and_unknown_gold_are_never_right() -> None:
     """Nobody answering is wrong by both rules, and so is any answer to an item whose gold nobody gave."""
     for ties in ("best", "expected"):
-        assert plurality_right([[NONE, NONE], [0, 0]], [0, UNKNOWN], as_ties(ties)).tolist() == [0, 0]
+        assert plurality_right([[NONE, NONE], [0, 0]], [0, UNKNOWN], ties=as_ties(ties)).tolist() == [0, 0]
 
 
 def test_bad_input_is_refused() -> None:

@@ -43,7 +43,7 @@ def test_weights_stand_for_copies() -> None:
 
 
 def test_interval_covers() -> None:
-    """With a planted correlation of 0.6 among 60 agents, the interval of Pearson's holds it in 90 to 99 of 100."""
+    """With a planted correlation of 0.6 among 60 agents, Pearson's interval holds it in 90 to 99 of 100 of 150."""
     drawn = np.random.default_rng(1)
     held = 0
     for seed in range(150):

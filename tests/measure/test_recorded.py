@@ -14,6 +14,7 @@ from motet.measure.copies import copies_or_mixture
 from motet.measure.correlation import mean_pairwise, phi
 from motet.measure.effective import design_effect, participation_ratio
 from motet.measure.perfect import perfect_cascade, perfect_router
+from motet.measure.plurality import as_ties
 from motet.measure.vote_curve import vote_curve
 
 
@@ -104,25 +105,27 @@ def test_perfect_router_and_cascade() -> None:
 
 
 def test_copies_against_different_models() -> None:
-    """Five draws of one model, or of five that are as good: 50.0 and 52.6 by vote, 61.7 and 70.0 by any right.
+    """Five draws of one model, or one each of five that are as good: 50.0 and 52.6 by vote, 61.7 and 70.0 by any right.
 
-    Which models were matched for these figures is not on record. Here it is the runs without chain of thought that have
-    44 to 52 % right, and the figures differ from those by half a point at most.
+    The pool: of the 31 runs with ten samples an item, those in the places 5 to 14 by quality (50.5 to 43.1 % right).
+    Any right is exact, and 0.1 points at most from those figures. By vote copies are within 0.4 points; the mixture is
+    53.2 where ties go to the better model and 51.9 where they are shared, 0.7 points at most to either side of 52.6:
+    which rule that figure was counted by is not on record.
     """
     table = recorded("cruxeval_output")
     assert table.draws is not None
-    right = table.accuracy()
-    whole = np.isfinite(table.draws.correct).all(axis=(0, 2))
-    pool = [
-        j
-        for j, name in enumerate(table.agents)
-        if whole[j] and 0.44 <= right[j] <= 0.52 and name.endswith("_temp0.8") and "+cot" not in name
-    ]
-    assert len(pool) == 8
+    whole = np.flatnonzero(np.isfinite(table.draws.correct).all(axis=(0, 2)))
+    assert len(whole) == 31
+    quality = table.draws.correct[:, whole].mean(axis=(0, 2))
+    pool = whole[np.argsort(-quality, kind="stable")[4:14]]
     answers, correct = table.draws.answers[:, pool], table.draws.correct[:, pool]
-    found = copies_or_mixture(correct, answers, k=5, tolerance=0.08).matched
-    assert found is not None
-    figures = [100 * each for each in (*found.copies, *found.mixture)]
-    assert figures == pytest.approx([50.0, 61.7, 52.6, 70.0], abs=0.6)
-    assert found.vote_interval.low > 0
-    assert found.any_right_interval.low > 0
+    for ties, copies, mixture in (("best", 50.0, 53.2), ("expected", 48.9, 51.9)):
+        found = copies_or_mixture(correct, answers, k=5, tolerance=0.08, ties=as_ties(ties)).matched
+        assert found is not None
+        assert 100 * found.copies.vote == pytest.approx(copies, abs=0.4)
+        assert 100 * found.mixture.vote == pytest.approx(mixture, abs=0.2)
+        assert abs(100 * found.mixture.vote - 52.6) < 0.8
+        assert 100 * found.copies.any_right == pytest.approx(61.7, abs=0.1)
+        assert 100 * found.mixture.any_right == pytest.approx(70.0, abs=0.1)
+        assert found.vote_interval.low > 0
+        assert found.any_right_interval.low > 0

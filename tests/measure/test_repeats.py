@@ -55,16 +55,16 @@ def test_failure_auc_is_scikit_learns() -> None:
     answers = np.where(drawn.random((300, 6)) < doubt[:, None], drawn.integers(1, 9, (300, 6)), 0)
     right = (answers == 0).astype(int)
     expected = roc_auc_score(1 - right.ravel(), np.repeat(distinct(answers), 6))
-    assert failure_auc(answers, right) == pytest.approx(expected)
+    assert failure_auc(right, answers) == pytest.approx(expected)
     assert expected > 0.7
-    assert math.isnan(failure_auc(answers, np.ones_like(right)))
+    assert math.isnan(failure_auc(np.ones_like(right), answers))
 
 
 def test_accuracy_by_distinct_is_a_loop() -> None:
     """Each number of distinct answers has its items and their mean; numbers that do not occur have none."""
     drawn = np.random.default_rng(5)
     answers, right = drawn.integers(0, 3, (40, 5)), drawn.random((40, 5)).round()
-    accuracy, items = accuracy_by_distinct(answers, right)
+    accuracy, items = accuracy_by_distinct(right, answers)
     for number in range(1, 6):
         rows = [i for i in range(40) if len(set(answers[i].tolist())) == number]
         assert items[number - 1] == len(rows)
@@ -90,4 +90,4 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ValueError, match="whole numbers"):
         flip_rate([[0.5, 1.0]])
     with pytest.raises(ValueError, match="an answer and an outcome"):
-        failure_auc([[1, 2]], [[1]])
+        failure_auc([[1]], [[1, 2]])

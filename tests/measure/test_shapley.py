@@ -67,10 +67,12 @@ def test_plurality_is_the_average_over_orders() -> None:
     answers = np.where(rng.random((30, 5)) < [0.8, 0.6, 0.5, 0.4, 0.3], 0, rng.integers(-1, 3, size=(30, 5)))
     gold = np.zeros(30, dtype=int)
     for ties in ("best", "expected"):
-        value = over_all_orders(5, lambda members, t=ties: float(plurality_right(answers[:, members], gold, t).mean()))
+        value = over_all_orders(
+            5, lambda members, t=ties: float(plurality_right(answers[:, members], gold, ties=t).mean())
+        )
         found = shapley_plurality(answers, gold, ties=ties, orders=400)
         assert (abs(found.value - value) < 4 * found.error + 1e-9).all()
-        assert found.value.sum() == pytest.approx(plurality_right(answers, gold, ties).mean())
+        assert found.value.sum() == pytest.approx(plurality_right(answers, gold, ties=ties).mean())
 
 
 def test_the_standard_error_is_the_spread_of_repeats() -> None:

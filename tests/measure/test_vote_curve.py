@@ -13,7 +13,8 @@ from hypothesis.extra import numpy as hnp
 from motet.measure.arrays import Floats, Ints
 from motet.measure.majority import majority_right
 from motet.measure.plurality import Ties, plurality_right
-from motet.measure.vote_curve import Poll, ranking, vote_curve
+from motet.measure.ranking import ranking
+from motet.measure.vote_curve import Poll, vote_curve
 
 ANSWERS = hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, max_side=7), elements=st.integers(-1, 3))
 SHARES = hnp.arrays(
@@ -30,9 +31,9 @@ def test_the_k_best_are_what_plurality_says(answers: Ints, ties: Ties) -> None:
     curve = vote_curve(correct, answers, gold, ties=ties, draws=1)
     order = ranking(correct)
     assert curve.members.tolist() == order.tolist()
-    alone = plurality_right(answers[:, order[:1]], gold, ties)
+    alone = plurality_right(answers[:, order[:1]], gold, ties=ties)
     for k in range(1, answers.shape[1] + 1):
-        vote = plurality_right(answers[:, order[:k]], gold, ties)
+        vote = plurality_right(answers[:, order[:k]], gold, ties=ties)
         assert curve.best[k - 1] == pytest.approx(vote.mean())
         assert curve.harmed[k - 1] == pytest.approx((alone * (1 - vote)).sum())
         assert curve.rescued[k - 1] == pytest.approx(((1 - alone) * vote).sum())
@@ -49,12 +50,14 @@ def test_agents_may_join_in_any_order(answers: Ints, seed: int, ties: Ties) -> N
     one = rng.permutation(m)
     for k, right in enumerate(poll.join(one), 1):
         members = [agent for agent in place if agent in one[:k]]
-        assert right == pytest.approx(plurality_right(answers[:, members], gold, ties))
+        assert right == pytest.approx(plurality_right(answers[:, members], gold, ties=ties))
     each = rng.permuted(np.repeat(np.arange(m)[:, None], n, axis=1), axis=0)
     for k, right in enumerate(poll.join(each), 1):
         for item in range(n):
             members = [agent for agent in place if agent in each[:k, item]]
-            assert right[item] == pytest.approx(plurality_right(answers[item : item + 1, members], gold[:1], ties)[0])
+            assert right[item] == pytest.approx(
+                plurality_right(answers[item : item + 1, members], gold[:1], ties=ties)[0]
+            )
 
 
 @given(SHARES)

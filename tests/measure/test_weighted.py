@@ -24,7 +24,7 @@ def test_no_other_rule_of_five_voters_is_right_more_often() -> None:
     quality = np.array([0.9, 0.7, 0.6, 0.55, 0.35])
     outcomes = np.array(list(product((0, 1), repeat=5)))
     chance = np.where(outcomes == 1, quality, 1 - quality).prod(axis=1)
-    vote = plurality_right(outcomes, np.ones(32, dtype=int), "expected", log_odds(quality))
+    vote = plurality_right(outcomes, np.ones(32, dtype=int), ties="expected", weights=log_odds(quality))
     likelier = np.maximum(chance, chance[::-1]).sum() / 2
     assert chance @ vote == pytest.approx(likelier)
 

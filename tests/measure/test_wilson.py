@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -42,3 +44,9 @@ def test_wilson_refuses_nonsense() -> None:
     for successes, n in ((1, 0), (-1, 5), (6, 5)):
         with pytest.raises(ValueError, match="is no share"):
             wilson(successes, n)
+
+
+def test_numpy_is_not_imported() -> None:
+    """Who wants one interval does not pay for arrays."""
+    code = "import sys, motet.measure.wilson as w; w.wilson(1, 2).low; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -41,6 +41,10 @@ def cells(values: np.ndarray) -> list[list[float | None]]:
         ("t.txt", gzip.compress(b"\xef\xbb\xbf" + SIMPLE.encode())),
         ("t.csv", SIMPLE.replace("1,0", "true,False").replace("2,0.25,", "2, 0.25 ,NA").encode()),
         ("t.csv", SIMPLE.replace("item", "").encode()),
+        ("t.csv", b"sep=,\r\n" + SIMPLE.encode()),
+        ("t.csv", b"\xef\xbb\xbfsep=;\r\n" + SIMPLE.replace(",", ";").replace("0.25", "0,25").encode()),
+        ("t.csv", SIMPLE.replace("\n", ",,\n").encode()),
+        ("t.csv", SIMPLE.replace("0.25,", "0.25,#N/A").encode()),
         ("t.jsonl", b'{"item": "q1", "a": 1, "b": false}\n\n{"item": "q2", "a": 0.25, "b": null}\n'),
         ("t.jsonl", b'\xef\xbb\xbf{"item": "q1", "a": true, "b": 0}\n{"item": "q2", "a": 0.25}\n'),
         ("t.json", b'[{"item": "q1", "a": 1, "b": 0},\n {"item": "q2", "a": 0.25}]'),
@@ -78,6 +82,19 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     """A file that only begins like Parquet is refused in one line."""
     with pytest.raises(UsageError, match="not readable as Parquet"):
         read(put(tmp_path / "t.parquet", b"PAR1" + b"x" * 100))
+
+
+def test_parquet_with_a_time_beyond_all_calendars(tmp_path: Path) -> None:
+    """A value that can't be had is a damaged file, and names with line ends in them leave the error one line."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    far = pa.array([1 << 60, 0], pa.timestamp("ms"))
+    pq.write_table(pa.table({"item": ["q1", "q2"], "a": far, "b": far}), tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match="not readable as Parquet"):
+        read(tmp_path / "t.parquet")
+    pq.write_table(pa.table({"item\nid": ["x", "y"], "a": ["x", "y"]}), tmp_path / "t.parquet")
+    with pytest.raises(UsageError, match="not a format that is known here") as caught:
+        read(tmp_path / "t.parquet")
+    assert "\n" not in str(caught.value)
 
 
 NAMES = st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp", "Zs"]), min_size=1, max_size=8).filter(
@@ -195,6 +212,26 @@ def test_an_empty_answer_that_is_right(tmp_path: Path) -> None:
     assert any("1 empty answers are right" in note for note in table.notes)
 
 
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ("q1,,,\nq2,,,\nq3,,,\n", "the answers are all empty, and are not used"),
+        ("q1,,,\nq2,x,,\nq3,,,\n", "answers are not used: 4 of 4 right cells have an empty one"),
+        ("q1,x,,\nq2,y,x,\nq3,x,y,\n", "answers are not used: 1 of 4 right cells have an empty one"),
+    ],
+    ids=["none written down", "next to none", "not those of one agent"],
+)
+def test_answers_that_were_not_written_down_are_no_answers(tmp_path: Path, answers: str, says: str) -> None:
+    """Empty cells of right agents that others' cells contradict are gaps: a vote on them would be right too often."""
+    table = read(
+        put(tmp_path / "t.csv", "item,a,b,c\nq1,1,0,1\nq2,0,1,0\nq3,0,0,1\n"),
+        answers=put(tmp_path / "a.csv", "item,a,b,c\n" + answers),
+    )
+    assert table.answers is None
+    assert table.gold is None
+    assert any(says in note for note in table.notes), table.notes
+
+
 def test_space_may_make_an_answer_wrong(tmp_path: Path) -> None:
     """Where correctness is recorded, answers that differ in space alone stay two answers."""
     table = read(
@@ -259,6 +296,22 @@ def test_bad_tables(tmp_path: Path, text: str, says: str) -> None:
         read(put(tmp_path / "t.csv", text))
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("item,a,b,\nq1,1,0,\nq2,1,0,7\n", "t.csv:3: column 4 has no name"),
+        ("item,,b\nq1,1,0\n", "column 2 has no name"),
+        ("sep=;\n", "an empty file"),
+        ("sep=;\nitem,a,b\nq1,1,0\n", "one column"),
+    ],
+)
+def test_columns_without_names(tmp_path: Path, text: str, says: str) -> None:
+    """Only empty ones at the right end are passed over; a line that tells the separator is no header."""
+    with pytest.raises(UsageError, match=r"t\.csv") as caught:
+        read(put(tmp_path / "t.csv", text))
+    assert says in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,12 @@ def report(result: Result, views: list[str], json: bool) -> None:
     """Say what came of a run: the answer on stdout; what is missing, and what was asked to be shown, on stderr."""
     from motet.cli import output, shapes
     from motet.cli.trace import graph
+    from motet.printable import printable
 
     if "replies" in views:
         output.stderr().print(_replies(result))
     if "graph" in views:
-        output.stderr().print(output.printable(graph(result.trace)), soft_wrap=True)
+        output.stderr().print(printable(graph(result.trace)), soft_wrap=True)
     if json:
         output.json(shapes.Answer.of(result))
     elif result.reply is not None:
@@ -261,7 +262,7 @@ def _replies(result: Result) -> Table:
     from rich.text import Text
 
     from motet.cli.live import FAILED, MARKS
-    from motet.cli.output import printable
+    from motet.printable import printable
     from motet.cli.trace import numbered
 
     table = Table(box=box.ROUNDED, header_style="bold", show_lines=True)

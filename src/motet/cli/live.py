@@ -144,7 +144,7 @@ class View:
             line.append(f"  ← {', '.join(row.heard[:HEARD])}{more}", "blue")
         said = row.text if row.text else "thinking" if thinking and row.calls else row.state if not thinking else ""
         if said:
-            from motet.cli.output import printable
+            from motet.printable import printable
 
             line.append(f"  {shortened(printable(said), width)}", "red" if row.state == "failed" else "dim")
         return line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -14,6 +14,10 @@ from motet.cli.options import Json
 
 if TYPE_CHECKING:
     from motet.diagnosis.diagnose import Diagnosis
+
+
+NAME = 14
+"""Columns of a terminal that names and remarks need at least."""
 
 
 class Missing(StrEnum):
@@ -70,8 +74,9 @@ def measure(
     from motet.errors import UsageError
     from motet.tables.read import read
 
-    if html is not None and html.is_dir():
-        raise UsageError(f"--html {html} is a folder: give a file")
+    if html is not None:
+        sides = (answers, gold, cost, tokens, latency, group, Path(samples) if samples else None)
+        check_page(html, [*table, *(side for side in sides if side is not None)])
     options = Options(k=k, budget=budget, missing=missing.value, seed=seed)
     with working() as step:
         step("reading")
@@ -82,7 +87,7 @@ def measure(
             cost=cost,
             tokens=tokens,
             latency=latency,
-            samples=int(samples) if samples and samples.isdigit() else samples,
+            samples=samples,
             groups=group,
             format=format,
         )
@@ -129,10 +134,57 @@ def show(made: Diagnosis) -> None:
                 case Words(text, kind):
                     output.paragraph({"warning": "! ", "note": ""}.get(kind, "") + text)
                 case Rows(columns, rows):
-                    output.show(output.table(columns, rows, wraps=columns[:1]))
+                    fits = fitting(columns, rows)
+                    # Names are wrapped, and remarks, which stand under no heading.
+                    shown = output.table(columns[:fits], [row[:fits] for row in rows], wraps=(*columns[:1], ""))
+                    output.show(shown)
                     output.data("\n")
+                    if fits < len(columns):
+                        left = ", ".join(filter(None, columns[fits:])) or "remarks"
+                        output.paragraph(f"Too narrow here for: {left}.\n")
                 case _:
                     pass
+
+
+def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """How many of the columns a terminal has room for with every figure whole; all of them elsewhere."""
+    import sys
+
+    from rich.cells import cell_len
+
+    from motet.cli import output
+
+    if not sys.stdout.isatty():
+        return len(columns)
+    sizes = [max(map(cell_len, column)) for column in zip(columns, *rows, strict=True)]
+    needed = [
+        3 + (min(size, NAME) if place == 0 or not name else size)
+        for place, (name, size) in enumerate(zip(columns, sizes, strict=True))
+    ]
+    room = output.stdout().width + 2
+    return next((fits for fits in range(len(columns), 2, -1) if sum(needed[:fits]) <= room), 2)
+
+
+def check_page(path: Path, inputs: Iterable[Path]) -> None:
+    """Refuse a place for the page where it would replace anything but an older page.
+
+    Raises:
+        UsageError: it is a folder, a device or a pipe, one of the files that are read, or none that can be.
+    """
+    from motet.errors import UsageError
+
+    try:
+        if path.is_dir():
+            raise UsageError(f"--html {path} is a folder: give a file")
+        if not path.exists():
+            return
+        if not path.is_file():
+            raise UsageError(f"--html {path} is no plain file: give another one")
+        for each in inputs:
+            if each.exists() and each.samefile(path):
+                raise UsageError(f"--html {path} would replace {each}, which is read: give another file")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--html {path} can't be written ({_why(error)}): give another file") from None
 
 
 def write(path: Path, made: Diagnosis) -> None:
@@ -149,10 +201,18 @@ def write(path: Path, made: Diagnosis) -> None:
 
     title = f"Does mixing help? {Path(made.about.source).name}"
     text = page(title, made.sections(), footer=f"motet {__version__}, seed {made.options.seed}")
-    partial = path.with_name(f".{path.name}.part")
+    target = Path(os.path.realpath(path))  # a link stays one
+    # The name is no part of the temporary one, which would be too long where the name is nearly so.
+    partial = target.with_name(f".motet-{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
+        try:
+            partial.write_text(text, encoding="utf-8")
+            os.replace(partial, target)
+        finally:
+            partial.unlink(missing_ok=True)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise UsageError(f"--html {path} can't be written ({error.strerror}): give another file") from None
+        raise UsageError(f"--html {path} can't be written ({_why(error)}): give another file") from None
+
+
+def _why(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from motet.errors import MotetError
+from motet.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,20 +27,6 @@ LEAST = 8
 """Columns that a text is cut to at most."""
 
 
-def printable(text: str) -> str:
-    r"""`text` without what a terminal would obey; line ends and tabs stay.
-
-    >>> printable("4\x1b[2J")
-    '4�[2J'
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        "�" if unicodedata.category(each) in ("Cc", "Cf", "Cs") and each not in "\n\t\u200d\u200c" else each
-        for each in text.replace("\r\n", "\n")
-    )
-
-
 class Unread(Exception):
     """Who reads stdout has closed it: `motet trace list | head -1`."""
 
@@ -48,6 +36,7 @@ def data(text: str) -> None:
 
     Raises:
         Unread: nobody reads it.
+        MotetError: it can't be written, as on a full disk.
     """
     text = printable(text) if sys.stdout.isatty() else text
     _write(text.encode(sys.stdout.encoding or "utf-8", "replace"))
@@ -69,6 +58,9 @@ def _write(content: bytes) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise Unread from None
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is flushed at exit
+        raise MotetError(f"the output can't be written: {error.strerror}") from None
 
 
 def paragraph(text: str) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 from motet.diagnosis.options import Case
 from motet.diagnosis.text import between, figure, percent
 from motet.measure.arrays import Floats
-from motet.measure.interval import Interval
+from motet.measure.bootstrap import bootstrap_means
+from motet.measure.interval import Interval, percentile
 from motet.measure.marginal import marginal
 from motet.measure.ranks import rank_stability
 from motet.measure.shapley import shapley_any_right, shapley_plurality
@@ -52,7 +53,7 @@ class Agents(msgspec.Struct, frozen=True, kw_only=True):
 
 def examine(case: Case) -> Agents:
     """Compute it."""
-    table, n = case.table, len(case.table.items)
+    table, intervals = case.table, _intervals(case)
     right = case.correct.mean(axis=0)
     first = rank_stability(case.correct, seed=case.options.seed, resamples=case.options.resamples).first
     shares = shapley_any_right(case.correct)
@@ -65,7 +66,7 @@ def examine(case: Case) -> Agents:
                 name=name,
                 family=table.families[j] if table.families else "",
                 right=float(right[j]),
-                interval=Interval(*wilson(float(case.correct[:, j].sum()), n, case.options.level)),
+                interval=intervals[j],
                 own_right=float(case.whole.accuracy()[j]),
                 own_items=int(own[j]),
                 first=float(first[j]),
@@ -80,6 +81,15 @@ def examine(case: Case) -> Agents:
             for j, name in enumerate(case.names)
         )
     )
+
+
+def _intervals(case: Case) -> list[Interval]:
+    """Wilson's, of counts; where cells are shares of samples, a bootstrap's over items."""
+    correct, options = case.correct, case.options
+    if np.isin(correct, (0, 1)).all():
+        return [wilson(float(column.sum()), len(correct), options.level) for column in correct.T]
+    means = bootstrap_means(correct, resamples=options.resamples, seed=options.seed)
+    return [percentile(column, options.level) for column in means.T]
 
 
 def _mean(values: Floats | None, column: int) -> float | None:

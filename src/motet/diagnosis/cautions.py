@@ -25,10 +25,14 @@ SEEN = 10
 """Successes and failures that an agent needs for its agreement with the others to be judged."""
 
 
+USUAL = 0.2
+"""The correlation with the rest that half of all agents need to have for one without any to stand out."""
+
+
 class Caution(msgspec.Struct, frozen=True, kw_only=True):
     """One thing to be careful about."""
 
-    kind: Literal["duplicate", "near_duplicate", "few_items", "missing", "constant", "suspicious", "chosen"]
+    kind: Literal["duplicate", "near_duplicate", "few_items", "missing", "constant", "suspicious"]
     text: str
     agents: tuple[str, ...] = ()
 
@@ -43,6 +47,8 @@ def cautions(diagnosis: Diagnosis, case: Case) -> tuple[Caution, ...]:
     Returns:
         The cautions, gravest first.
     """
+    if not case.complete:
+        return tuple(_gaps(diagnosis, case))
     return (*_copies(case), *_gaps(diagnosis, case), *_few(case), *_constant(case), *_suspicious(case))
 
 
@@ -126,18 +132,21 @@ def _suspicious(case: Case) -> list[Caution]:
     if len(case.names) < 4:
         return []
     others = (correct.sum(axis=1, keepdims=True) - correct) / (correct.shape[1] - 1)
-    odd = []
+    agreement = {}
     for j, name in enumerate(case.names):
         own, rest = correct[:, j], others[:, j]
-        if min(own.sum(), (1 - own).sum()) < SEEN or rest.std() == 0:
-            continue  # with few successes or few failures, chance alone keeps the correlation low
-        if float(np.corrcoef(own, rest)[0, 1]) < 2 / np.sqrt(len(own)):
-            odd.append(name)
+        # With few successes or few failures, chance alone keeps the correlation low.
+        if min(own.sum(), (1 - own).sum()) >= SEEN and rest.std() > 0:
+            agreement[name] = float(np.corrcoef(own, rest)[0, 1])
+    # Agents that all err independently are nothing odd, but the best there is to mix.
+    if not agreement or np.median(list(agreement.values())) < USUAL:
+        return []
+    odd = [name for name, value in agreement.items() if value < 2 / np.sqrt(len(correct))]
     if not odd:
         return []
     verb = "is" if len(odd) == 1 else "are"
     text = (
-        f"{names(odd)} {verb} right on items that have nothing to do with those the others solve: shuffled rows, "
-        "another version of the items, or guessing?"
+        f"{names(odd)} {verb} right on items that have nothing to do with those the others solve, who agree among "
+        "themselves. A rare gift, or shuffled rows, another version of the items, guessing?"
     )
     return [Caution(kind="suspicious", text=text, agents=tuple(odd))]

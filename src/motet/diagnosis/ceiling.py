@@ -81,7 +81,7 @@ def blocks(found: Ceiling) -> list[Block]:
             "any right (oracle)",
             percent(found.oracle),
             between(_flipped(found.beta_interval)),
-            "no combination exceeds it",
+            "no vote, router or cascade exceeds it",
         ),
         ("all wrong (beta)", percent(found.beta), between(found.beta_interval), f"{figure(found.all_wrong)} items"),
         ("most that can be gained", points(found.gain), between(found.gain_interval), "over the best single"),

@@ -14,6 +14,7 @@ from motet.measure.bootstrap import bootstrap_difference
 from motet.measure.frontier import aiq, equal_quality, hull, pareto
 from motet.measure.interval import Interval
 from motet.measure.perfect import perfect_router
+from motet.measure.ranking import by_mean
 from motet.page.page import Block, Chart, Rows, Words
 
 UNITS: Final = {"cost": "USD", "tokens": "tokens", "seconds": "s"}
@@ -31,7 +32,7 @@ class Priced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Equal(msgspec.Struct, frozen=True, kw_only=True):
-    """The cheapest agent that is not worse than the best beyond doubt, and its difference to the best."""
+    """The cheapest agent that is not shown to be worse than the best, and its difference to the best."""
 
     name: str
     right: float
@@ -102,8 +103,8 @@ def _priced(case: Case, measure: str, unit: str, values: Floats) -> Cost | None:
     correct, cost = case.correct[np.ix_(rows, columns)], values[np.ix_(rows, columns)]
     names = [case.names[j] for j in columns]
     right, mean = correct.mean(axis=0), cost.mean(axis=0)
-    best = int(right.argmax())
-    frontier, corners = set(pareto(mean, right).tolist()), set(hull(mean, right).tolist())
+    best = int(by_mean(right)[0])
+    frontier, corners = set(pareto(right, mean).tolist()), set(hull(right, mean).tolist())
     mix = equal_quality(correct, cost, best, level=case.options.level, seed=case.options.seed)
     router = perfect_router(correct, cost)
     return Cost(
@@ -119,7 +120,7 @@ def _priced(case: Case, measure: str, unit: str, values: Floats) -> Cost | None:
         best_quality=float(right[best]),
         best_cost=float(mean[best]),
         equal=_equal(correct, mean, names, best, case.options.seed),
-        aiq=aiq(mean, right),
+        aiq=aiq(right, mean),
         mix_cost=mix.mixed,
         mix_interval=mix.interval,
         perfect_quality=router.quality,
@@ -185,7 +186,7 @@ def _blocks(found: Cost) -> list[Block]:
     if found.equal is not None:
         shown.append(
             Words(
-                f"Cheapest that is not worse than {found.best} beyond doubt: {found.equal.name}, "
+                f"Cheapest that is not shown to be worse than {found.best}: {found.equal.name}, "
                 f"{points(found.equal.difference)} {between(found.equal.interval)} points, at "
                 f"{figure(found.equal.cost)} instead of {figure(found.best_cost)} {found.unit}."
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from types import ModuleType
 from typing import Final
 
@@ -89,16 +88,10 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     def summary(self) -> str:
         """The table in a sentence."""
         about = self.about
-        gaps = (
-            f"; {about.dropped:,} more items were left out, since some agent has no result for them"
-            if about.dropped
-            else ""
-        )
-        if about.missing and not about.dropped:
-            gaps = (
-                f"; {about.missing:,} cells are missing, and each figure rests on the items its agents have results for"
-            )
-        return f"{about.items:,} items, {about.agents:,} agents{gaps}."
+        if not about.items:
+            return f"{about.agents:,} agents; no two of {about.dropped:,} items have a result for every agent."
+        more = f"; {about.dropped:,} more had no result for some agent, and were left out" if about.dropped else ""
+        return f"{about.items:,} items, {about.agents:,} agents{more}."
 
 
 def diagnose(
@@ -127,19 +120,26 @@ def diagnose(
     if unknown:
         raise UsageError(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
     whole = table.best_first()
-    complete = whole.complete().best_first()
-    case = Case(complete, replace(whole.select(agents=list(complete.agents))), options)
+    try:
+        complete = whole.complete().best_first()
+    except UsageError:
+        if options.missing != "pairwise":
+            raise
+        case = Case(whole, whole, options, step, complete=False)
+    else:
+        case = Case(complete, whole.select(agents=list(complete.agents)), options, step)
     found: dict[str, object] = {}
     for name, (module, _) in SECTIONS.items():
-        if not only or name in only:
+        if (not only or name in only) and (case.complete or name == "redundancy"):
             step(name)
             found[name] = module.examine(case)
+    items = len(case.table.items) if case.complete else 0
     about = About(
         source=table.source,
         format=table.format,
-        items=len(complete.items),
-        agents=len(complete.agents),
-        dropped=len(table.items) - len(complete.items),
+        items=items,
+        agents=len(case.names),
+        dropped=len(table.items) - items,
         missing=table.missing,
         rule=options.missing,
         notes=table.notes,

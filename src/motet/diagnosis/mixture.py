@@ -16,11 +16,12 @@ from motet.measure.committee import Objective, committee_right
 from motet.measure.copies import Comparison, copies_or_mixture, mixing_gap
 from motet.measure.correlation import disagreement, mean_pairwise
 from motet.measure.interval import Interval
+from motet.measure.ranking import by_mean
 from motet.measure.regression import mixture_regression
 from motet.page.page import Block, Rows, Words
 
 TOLERANCE: Final = 0.05
-"""How far below another an agent's quality may be for the two to be called matched."""
+"""How far apart the qualities of agents may be that are called matched."""
 
 TRIPLES: Final = 500
 """Committees of three that the regression is fitted on at most, drawn at random where there are more."""
@@ -80,20 +81,12 @@ def examine(case: Case) -> Mixture | None:
         correct, answers, k=k, tolerance=TOLERANCE, seed=case.options.seed, level=case.options.level
     )
     gap = mixing_gap(correct, answers, k=k, seed=case.options.seed)
-    order = np.argsort(-found.quality, kind="stable")
+    order = by_mean(found.quality)
     agents = [case.names[j] for j in chosen]
-    pool, matched = found.pool, found.matched
-    if matched is None:
-        start = _matched(found.quality[order], k)
-        if start is not None:
-            pool = order[start:]
-            some = None if answers is None else answers[:, pool]
-            few = copies_or_mixture(correct[:, pool], some, k=k, tolerance=TOLERANCE, seed=case.options.seed)
-            pool, matched = pool[few.pool], few.matched
     return Mixture(
         k=k,
         best=_budget(found.best, [agents[j] for j in order[:k]]),
-        matched=None if matched is None else _budget(matched, [agents[j] for j in pool]),
+        matched=None if found.matched is None else _budget(found.matched, [agents[j] for j in found.pool]),
         break_even=float(gap.break_even),
         regression=regression,
     )
@@ -114,14 +107,6 @@ def _drawn(case: Case) -> tuple[Ints, Floats, Ints | None] | None:
         return None
     answers = draws.answers[:, chosen, :most]
     return chosen.astype(np.int64), correct, answers if (answers >= 0).any() else None
-
-
-def _matched(quality: Floats, k: int) -> int | None:
-    """The place of the best agent that has k - 1 others at most 5 points below it."""
-    for start in range(len(quality) - k + 1):
-        if quality[start] - quality[start + k - 1] <= TOLERANCE:
-            return start
-    return None
 
 
 def _budget(found: Comparison, agents: list[str]) -> Budget:

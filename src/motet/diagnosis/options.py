@@ -17,8 +17,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     Args:
         k: members of the largest committee that is looked for.
         budget: what a committee may cost an item, in the unit of the costs; no limit if None.
-        missing: `complete` leaves out the items that some agent has no result for; `pairwise` computes each figure on
-            the items that all agents it is about have results for.
+        missing: `complete` leaves out the items that some agent has no result for; `pairwise` lets correlations use
+            the items that each pair has, and leaves them out for whatever is about all agents at once.
         seed: of whatever is drawn at random.
         level: the nominal coverage of intervals.
         splits: how often committees are chosen on one half and scored on the other.
@@ -43,12 +43,15 @@ class Case:
         whole: the table with its gaps, agents in the same order.
         options: how it is diagnosed.
         step: is told what is being computed.
+        complete: whether there are complete items at all; if not, `table` has the gaps too, and only what looks at
+            pairs can be computed.
     """
 
     table: Table
     whole: Table
     options: Options
     step: Callable[[str], None] = lambda _: None
+    complete: bool = True
 
     @property
     def correct(self) -> Floats:

@@ -30,6 +30,8 @@ from motet.page.page import Block, Chart, Rows, Words
 
 TOP = 10
 """The best agents whose correlation is told apart from that of all, since they are who one would mix."""
+DRAWN = 300
+"""Agents in the chart."""
 SHOWN = 5
 """Most and least redundant agents that people are shown; JSON has all."""
 
@@ -58,6 +60,24 @@ class Mean(msgspec.Struct, frozen=True, kw_only=True):
     top: float
 
 
+class Means(msgspec.Struct, frozen=True, kw_only=True):
+    """Each measure of likeness on average. `tetrachoric` is null where cells are shares, the last two without answers.
+
+    `phi`, `tetrachoric`, `yule_q` and `kappa` are correlations of being right; `disagreement` is how often exactly one
+    is right, `double_fault` how often both are wrong, `same_answer` how often both say the same, and
+    `same_wrong_answer` how often they do where both are wrong.
+    """
+
+    phi: Mean
+    yule_q: Mean
+    kappa: Mean
+    disagreement: Mean
+    double_fault: Mean
+    tetrachoric: Mean | None = None
+    same_answer: Mean | None = None
+    same_wrong_answer: Mean | None = None
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True):
     """A family of models: the mean phi between its members, and between them and everybody else."""
 
@@ -73,7 +93,7 @@ class Redundancy(msgspec.Struct, frozen=True, kw_only=True):
     `matrix` is phi, in the order of `order`, which puts similar agents side by side.
     """
 
-    means: dict[str, Mean]
+    means: Means
     design_effect: Mean
     participation: Mean
     top: int
@@ -102,7 +122,7 @@ def examine(case: Case) -> Redundancy:
     if case.votes is not None:
         matrices["same_answer"] = answer_agreement(case.votes[0])
         matrices["same_wrong_answer"] = wrong_agreement(*case.votes)
-    means = {name: _mean(matrix, top) for name, matrix in matrices.items()}
+    means = Means(**{name: _mean(matrix, top) for name, matrix in matrices.items()})
     rho = matrices["phi"]
     families = case.table.families
     grouped = by_group(rho, families) if families is not None and len(set(families)) > 1 else None
@@ -112,7 +132,7 @@ def examine(case: Case) -> Redundancy:
         design_effect=Mean(all=design_effect(rho), top=design_effect(rho[:top, :top])),
         participation=Mean(all=participation_ratio(rho), top=participation_ratio(rho[:top, :top])),
         top=top,
-        agents=_redundant(names, matrices, marginal(case.correct)),
+        agents=_redundant(names, matrices, marginal(case.correct) if case.complete else np.full(len(names), np.nan)),
         families=()
         if grouped is None
         else tuple(
@@ -180,9 +200,9 @@ LABELS = {
 def blocks(found: Redundancy) -> list[Block]:
     """Show it."""
     rows = [
-        (label, figure(found.means[name].all), figure(found.means[name].top))
+        (label, figure(mean.all), figure(mean.top))
         for name, label in LABELS.items()
-        if name in found.means
+        if (mean := getattr(found.means, name)) is not None
     ]
     rows.append(("effective agents, design effect", figure(found.design_effect.all), figure(found.design_effect.top)))
     rows.append(
@@ -203,16 +223,21 @@ def blocks(found: Redundancy) -> list[Block]:
         shown.append(
             Words(f"Mean phi within families {figure(found.within)}, between families {figure(found.between)}.", "note")
         )
+    # Beyond this, cells are smaller than pixels, and a browser takes minutes over them.
+    step = math.ceil(len(found.order) / DRAWN)
     cells = [
         (across, down, None if math.isnan(value) else value)
-        for down, line in zip(found.order, found.matrix, strict=True)
-        for across, value in zip(found.order, line, strict=True)
+        for down, line in zip(found.order[::step], found.matrix[::step], strict=True)
+        for across, value in zip(found.order[::step], line[::step], strict=True)
     ]
+    about = "phi between being right, similar agents side by side. Bright blocks are agents that know the same."
+    if step > 1:
+        about += f" One agent in {step} is drawn; JSON has all."
     shown.append(
         Chart(
             name="correlation",
             title="Whose errors go together",
-            about="phi between being right, similar agents side by side. Bright blocks are agents that know the same.",
+            about=about,
             kind="heat",
             columns=("x", "y", "value"),
             rows=cells,

@@ -82,7 +82,7 @@ def _runs(answers: Ints, correct: Floats) -> tuple[float, float, float | None]:
     known = bool((answers >= 0).any())
     whole = bool(np.isin(correct, (0, 1)).all())
     flips = flip_rate(answers if known or not whole else correct)
-    return flips, run_gap(correct).gap, failure_auc(answers, correct) if known and whole else None
+    return flips, run_gap(correct).gap, failure_auc(correct, answers) if known and whole else None
 
 
 def blocks(found: Repeats) -> list[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from motet.diagnosis.text import between, chance, figure, percent
+from motet.diagnosis.text import between, chance, figure, percent, points
 
 if TYPE_CHECKING:
     from motet.diagnosis.ceiling import Ceiling
@@ -39,12 +39,16 @@ def verdict(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 def _bound(ceiling: Ceiling, votes: Votes | None) -> str:
     text = (
-        f"Combining can add at most {100 * ceiling.gain:.1f} points over {ceiling.best}, which has "
+        f"Combining their answers can add at most {100 * ceiling.gain:.1f} points over {ceiling.best}, which has "
         f"{percent(ceiling.best_quality)} right (95 % interval {between(ceiling.gain_interval)})"
     )
-    if votes is not None and len(votes.curve) > 1:
+    # Where two vote and no answers are recorded, a tie is a coin toss: there is nothing to tell.
+    if votes is not None and len(votes.curve) > (1 if votes.rule == "plurality" else 2):
         few, everyone = votes.at(FIRST), votes.curve[-1]
         text += f"; {_rule(votes)} of the best {few.k} {_does(few)}"
+        # Votes are counted on answers: first ones where there are several, and where the record differs from them.
+        if abs(votes.best_quality - ceiling.best_quality) >= 0.0005:
+            text += f" to the {percent(votes.best_quality)} that {votes.best} has by the answers that vote"
         if everyone.k > few.k:
             text += f"; all {everyone.k} voters {_does(everyone)}"
     return text + "."
@@ -78,21 +82,27 @@ def _advice(votes: Votes, ceiling: Ceiling | None) -> str:
             f"Mixing pays here: a vote of the best {best.k} reaches {percent(best.right)}, "
             f"{best.rescued:.0f} items won and {best.harmed:.0f} lost against {votes.best}."
         )
+    if votes.oracle == 0:
+        return "Nobody has anything right: there is nothing to mix."
     room = ceiling.gain if ceiling is not None else votes.oracle - votes.best_quality
     if room < 0.01:
-        return f"Mixing cannot pay: {votes.best} alone has nearly everything right that any of them has."
-    return (
-        f"No vote of the best k is better than {votes.best} beyond doubt; what there is to gain needs a router or a "
-        "judge that knows which answer to take."
-    )
+        return (
+            f"Choosing among their answers cannot pay: {votes.best} alone has nearly everything right that any of them "
+            "has."
+        )
+    needed = "hat there is to gain needs a router or a judge that knows which answer to take."
+    if votes.rule == "majority" and len(votes.curve) < FIRST:
+        return f"W{needed}"
+    return f"No vote of the best k is better than {votes.best} beyond doubt; w{needed}"
 
 
 def _cheaper(cost: Cost) -> list[str]:
     lines = []
     if cost.equal is not None and cost.equal.cost < 0.9 * cost.best_cost:
         lines.append(
-            f"{cost.equal.name} is not worse than {cost.best} beyond doubt, at {figure(cost.equal.cost)} instead of "
-            f"{figure(cost.best_cost)} {cost.unit} an item."
+            f"{cost.equal.name}, at {figure(cost.equal.cost)} instead of {figure(cost.best_cost)} {cost.unit} an item, "
+            f"is not shown to be worse than {cost.best}: {points(cost.equal.difference)} points "
+            f"{between(cost.equal.interval)}."
         )
     if cost.perfect_quality > cost.best_quality:
         lines.append(

@@ -114,6 +114,108 @@ def as_gold(values: npt.ArrayLike, items: int) -> Ints:
     return gold.astype(np.int64)
 
 
+def as_cost(values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Check costs.
+
+    Args:
+        values: USD, tokens or seconds, not negative and not missing.
+        shape: the shape they must have.
+
+    Returns:
+        The costs as floats.
+
+    Raises:
+        ValueError: another shape, or a negative or missing cost.
+
+    >>> as_cost([0.5, 2], (2,)).tolist()
+    [0.5, 2.0]
+    """
+    cost = np.asarray(values, dtype=float)
+    if cost.shape != shape:
+        raise ValueError(f"costs need the shape {shape} of the outcomes; these have {cost.shape}")
+    wrong = ~(np.isfinite(cost) & (cost >= 0))
+    if wrong.any():
+        where = tuple(int(at) for at in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{int(wrong.sum())} costs are negative or missing, the first at {where}: leave out the agents without cost"
+        )
+    return cost
+
+
+def as_square(values: npt.ArrayLike) -> Floats:
+    """Check a measure of pairs of agents.
+
+    Args:
+        values: (m, m); m may be 0.
+
+    Returns:
+        The matrix as floats.
+
+    Raises:
+        ValueError: it is not square.
+
+    >>> as_square([[1, 0.5], [0.5, 1]]).shape
+    (2, 2)
+    """
+    matrix = np.asarray(values, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"a pairwise measure is a square matrix, agents by agents; this has the shape {matrix.shape}")
+    return matrix
+
+
+def quotient(above: npt.ArrayLike, below: npt.ArrayLike, least: float = 0.0) -> Floats:
+    """A quotient that is NaN, without a warning, where the divisor is 0.
+
+    Args:
+        above: any shape.
+        below: what it is divided by.
+        least: up to what size a divisor counts as 0, where rounding may have kept it from being so.
+
+    Returns:
+        The shape of the two together.
+
+    >>> quotient([1, 1], [2, 0]).tolist()
+    [0.5, nan]
+    """
+    over, under = np.broadcast_arrays(np.asarray(above, dtype=float), np.asarray(below, dtype=float))
+    result: Floats = np.divide(over, under, out=np.full(over.shape, np.nan), where=np.abs(under) > least)
+    return result
+
+
+def run_starts(ranked: npt.NDArray[np.generic]) -> Bools:
+    """Where, in rows that are sorted, a run of equal values starts.
+
+    Args:
+        ranked: (n, k), each row sorted.
+
+    Returns:
+        (n, k).
+
+    >>> run_starts(np.array([[3, 3, 5]])).tolist()
+    [[True, False, True]]
+    """
+    starts = np.ones(ranked.shape, dtype=bool)
+    starts[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    return starts
+
+
+def run_places(ranked: npt.NDArray[np.generic]) -> Ints:
+    """How many equal values stand before each one in its row, rows being sorted.
+
+    Args:
+        ranked: (n, k), each row sorted.
+
+    Returns:
+        (n, k) from 0, the first of its run.
+
+    >>> run_places(np.array([[3, 3, 5]])).tolist()
+    [[0, 1, 0]]
+    """
+    at = np.arange(ranked.shape[1])
+    places: Ints = at - np.maximum.accumulate(np.where(run_starts(ranked), at, 0), axis=1)
+    return places
+
+
 def coded(answers: npt.ArrayLike, gold: npt.ArrayLike | None = None) -> tuple[Ints, Ints]:
     """Number the answers of a table of texts, equal texts alike.
 

@@ -32,39 +32,43 @@ from motet.measure.arrays import as_correct
 from motet.measure.bootstrap import bootstrap_means
 from motet.measure.clopper_pearson import clopper_pearson
 from motet.measure.interval import Interval, percentile
+from motet.measure.ranking import by_mean
 from motet.measure.wilson import wilson
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """What bounds every router, vote and cascade over a table. All but counts and `best` are shares from 0 to 1."""
+    """What bounds every router, vote and cascade over a table. All but counts and `best` are shares from 0 to 1.
+
+    Attributes:
+        n: items.
+        m: agents.
+        best: the column of the best single agent; the first of those that are equally good.
+        quality: the share of items that it has right.
+        quality_interval: Wilson where `exact`, else a percentile bootstrap over items.
+        oracle: the share of items that any agent has right: what no combination of the agents' answers exceeds.
+        oracle_interval: one minus the ends of `beta_interval`.
+        all_wrong: how many items every agent has wrong; not a whole number where cells are shares of samples.
+        beta: their share, 1 - `oracle`.
+        beta_interval: Clopper-Pearson where `exact`, else a percentile bootstrap over items.
+        gain: `oracle` - `quality`, the most that a combination can add to the best agent.
+        gain_interval: as for beta, given which agent is best.
+        exact: whether every cell is 0 or 1, so that the intervals of beta and gain are exact.
+    """
 
     n: int
-    """Items."""
     m: int
-    """Agents."""
     best: int
-    """The column of the best single agent; the first of those that are equally good."""
     quality: float
-    """The share of items that it has right."""
     quality_interval: Interval
-    """Its Wilson interval."""
     oracle: float
-    """The share of items that any agent has right: what no combination of the agents' answers exceeds."""
     oracle_interval: Interval
-    """One minus the ends of `beta_interval`."""
     all_wrong: float
-    """How many items every agent has wrong; not a whole number where cells are shares of samples."""
     beta: float
-    """Their share, 1 - `oracle`."""
     beta_interval: Interval
-    """Clopper-Pearson where `exact`, else a percentile bootstrap over items."""
     gain: float
-    """`oracle` - `quality`, the most that a combination can add to the best agent."""
     gain_interval: Interval
-    """As for beta, given which agent is best."""
     exact: bool
-    """Whether every cell is 0 or 1, so that the intervals of beta and gain are exact."""
 
 
 def ceiling(correct: npt.ArrayLike, *, level: float = 0.95, resamples: int = 2000, seed: int = 0) -> Ceiling:
@@ -92,7 +96,7 @@ def ceiling(correct: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     table = as_correct(correct)
     n, m = table.shape
     means = table.mean(axis=0)
-    best = int(np.argmax(means))
+    best = int(by_mean(means)[0])
     quality = float(means[best])
     nobody = (1 - table).prod(axis=1)
     another = (1 - table[:, best]) - nobody
@@ -100,15 +104,16 @@ def ceiling(correct: npt.ArrayLike, *, level: float = 0.95, resamples: int = 200
     if exact:
         beta_interval = clopper_pearson(int(nobody.sum()), n, level)
         gain_interval = clopper_pearson(int(another.sum()), n, level)
+        quality_interval = wilson(float(table[:, best].sum()), n, level)
     else:
-        draws = bootstrap_means(np.column_stack([nobody, another]), resamples=resamples, seed=seed)
-        beta_interval, gain_interval = percentile(draws[:, 0], level), percentile(draws[:, 1], level)
+        draws = bootstrap_means(np.column_stack([nobody, another, table[:, best]]), resamples=resamples, seed=seed)
+        beta_interval, gain_interval, quality_interval = (percentile(column, level) for column in draws.T)
     return Ceiling(
         n=n,
         m=m,
         best=best,
         quality=quality,
-        quality_interval=Interval(*wilson(float(table[:, best].sum()), n, level)),
+        quality_interval=quality_interval,
         oracle=1 - float(nobody.mean()),
         oracle_interval=Interval(1 - beta_interval.high, 1 - beta_interval.low),
         all_wrong=float(nobody.sum()),

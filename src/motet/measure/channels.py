@@ -1,19 +1,25 @@
 """Effective channels K*: how many different things a pool of agents says, from embeddings of its outputs.
 
-    K*    = exp(H(λ)), H Shannon entropy, λ the eigenvalues of M Mᵀ divided by their sum, M (m, d) the unit-length
-            embeddings of the m agents' outputs on one item; the figure of a pool is the mean over items
-    Vendi = the same number for one sample of vectors, here of all outputs to all items together
+    K*    = exp(H(λ)), H Shannon entropy, λ the eigenvalues of the covariance of the m agents' outputs on one item,
+            embedded at unit length, divided by their sum; the figure of a pool is the mean over items
+    Vendi = exp(H(λ)) with the eigenvalues of the Gram matrix instead, from which no mean has been taken; here of all
+            outputs to all items together
 
-K* is 1 where all outputs are alike and m where they are orthogonal. Among right and among wrong answers it is that of
-the agents that have an item right, or wrong; ΔK* of an agent is K* less the K* of the others.
+Centred or not makes another number. Centred, K* counts the directions in which the agents differ from one another: 1
+where there is at most one (all alike, or two agents), m - 1 where all m are orthogonal, and what all outputs to an item
+have in common does not enter. Not centred (`centred=False`) it counts different outputs, the Vendi score of each item:
+1 where all are alike and m where they are orthogonal; what they have in common, for texts on one question a good deal,
+pulls it to 1. Among right and among wrong answers K* is that of the agents that have an item right, or wrong; ΔK* of an
+agent is K* less the K* of the others.
 
 Yang et al., "Understanding Agent Scaling in LLM-Based Multi-Agent Systems via Diversity", arXiv:2602.03794 (2026), code
 SafeRL-Lab/Agent-Scaling; Friedman and Dieng, "The Vendi Score: A Diversity Evaluation Metric for Machine Learning",
-TMLR (2023), code vertaix/Vendi-Score. What the first code does is followed: embeddings are scaled to unit length; MᵀM,
-there called the covariance, is not centred, so that K* of an item is the Vendi score with the cosine kernel of its
-outputs; items with fewer than two outputs are left out; a group of one answer counts 1 and an empty group is left out;
-per item, then averaged. Its other mode averages each agent's embeddings over the items first: `of_means`. Inferred: the
-jackknife interval, the centred variant, and ΔK* on a random part of the items.
+TMLR (2023), code vertaix/Vendi-Score. The first defines K* by the eigenvalues of the covariance, which is centred, as
+is the default here. Its code calls MᵀM the covariance and does not centre it: to compare with its figures, pass
+`centred=False`. In all else the code is followed: embeddings are scaled to unit length; items with fewer than two
+outputs are left out; a group of one answer counts 1 and an empty group is left out; per item, then averaged. Its other
+mode averages each agent's embeddings over the items first: `of_means`. Inferred: the jackknife interval, and ΔK* on a
+random part of the items.
 """
 
 from __future__ import annotations
@@ -36,38 +42,41 @@ _CELLS: Final = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The effective channels of a pool. All figures are numbers of channels, and NaN where no item gives one."""
+    """The effective channels of a pool. All figures are numbers of channels, and NaN where no item gives one.
+
+    Attributes:
+        k_star: the mean over items of K*, from 1 to m - 1, or to m where not centred.
+        interval: its jackknife interval over items.
+        per_item: (n,) K* of each item; NaN where fewer than two agents have an output.
+        right: the mean K* among the agents that have an item right; NaN without `correct`.
+        right_interval: its jackknife interval.
+        wrong: the mean K* among the agents that have an item wrong; NaN without `correct`.
+        wrong_interval: its jackknife interval.
+        delta: (m,) ΔK* of each agent, the mean of K* less that of the others over the items where it has an output.
+        delta_intervals: (m,) their jackknife intervals.
+        of_means: K* of the agents' mean embeddings, over the items that all have an output to: how different they are
+            on average, not item by item.
+        vendi: the Vendi score of all outputs to all items as one sample; it is large because the items differ.
+    """
 
     k_star: float
-    """The mean over items of K*, from 1 to m."""
     interval: Interval
-    """Its jackknife interval over items."""
     per_item: Floats
-    """(n,): K* of each item; NaN where fewer than two agents have an output."""
     right: float
-    """The mean K* among the agents that have an item right; NaN without `correct`."""
     right_interval: Interval
-    """Its jackknife interval."""
     wrong: float
-    """The mean K* among the agents that have an item wrong; NaN without `correct`."""
     wrong_interval: Interval
-    """Its jackknife interval."""
     delta: Floats
-    """(m,): ΔK* of each agent, the mean of K* less that of the others over the items where it has an output."""
     delta_intervals: tuple[Interval, ...]
-    """(m,): their jackknife intervals."""
     of_means: float
-    """K* of the agents' mean embeddings, over the items that all have an output to: how different they are on average,
-    not item by item."""
     vendi: float
-    """The Vendi score of all outputs to all items as one sample; it is large because the items differ."""
 
 
 def channels(
     embeddings: npt.ArrayLike,
     correct: npt.ArrayLike | None = None,
     *,
-    centred: bool = False,
+    centred: bool = True,
     level: float = 0.95,
     delta_items: int = 300,
     seed: int = 0,
@@ -77,8 +86,9 @@ def channels(
     Args:
         embeddings: (n, m, d), a vector for each output, of any length; NaN or 0 throughout where there is none.
         correct: (n, m) of 0 and 1, NaN where unknown; left out, there is no K* among right and among wrong answers.
-        centred: take away an item's mean vector first, so that K* counts the directions in which the agents differ
-            (at most m - 1) and no longer depends on what all outputs to an item have in common.
+        centred: take away an item's mean vector first, as a covariance does, so that K* counts the directions in which
+            the agents differ, at most m - 1. False counts different outputs, at most m, as the public code does.
+            Vendi is never centred.
         level: the nominal coverage of the intervals.
         delta_items: ΔK* takes m eigenvalue problems an item, so it is computed on at most as many, drawn at random:
             a second for 28 agents; the time grows with the fourth power of m.
@@ -90,9 +100,9 @@ def channels(
     Raises:
         ValueError: an array is not such a one.
 
-    >>> found = channels([[[1, 0], [0, 2]], [[3, 0], [1, 0]]], [[1, 1], [1, 0]])
-    >>> [round(each, 6) for each in (found.k_star, found.right, found.wrong)]
-    [1.5, 1.5, 1.0]
+    >>> outputs = [[[1, 0, 0], [0, 2, 0], [0, 0, 1]], [[3, 0, 0], [1, 0, 0], [1, 0, 0]]]
+    >>> [round(channels(outputs, centred=centred).k_star, 6) for centred in (True, False)]
+    [1.5, 2.0]
     """
     vectors = np.asarray(embeddings)
     if vectors.ndim != 3 or not vectors.size or vectors.dtype.kind not in "fiu":

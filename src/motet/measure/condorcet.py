@@ -27,25 +27,28 @@ import numpy.typing as npt
 
 from motet.measure.arrays import Floats, Ints, as_correct
 from motet.measure.majority import count_right, wins
-from motet.measure.vote_curve import ranking
+from motet.measure.ranking import ranking
 
 
 @dataclass(frozen=True, eq=False)
 class Condorcet:
-    """The predictions. Entry k - 1 is that for the k best agents."""
+    """The predictions. Entry k - 1 is that for the k best agents.
+
+    Attributes:
+        members: (k,) columns in the order in which they join: by mean correctness, best first.
+        quality: (k,) mean quality of the k best.
+        correlation: (k,) mean pairwise correlation of their correctness; NaN for k = 1.
+        equal: (k,) independent members of equal quality.
+        unlike: (k,) independent members of their own qualities.
+        correlated: (k,) members of equal quality and this correlation.
+    """
 
     members: Ints
-    """(k,) columns in the order in which they join: by mean correctness, best first."""
     quality: Floats
-    """(k,) mean quality of the k best."""
     correlation: Floats
-    """(k,) mean pairwise correlation of their correctness; NaN for k = 1."""
     equal: Floats
-    """(k,) independent members of equal quality."""
     unlike: Floats
-    """(k,) independent members of their own qualities."""
     correlated: Floats
-    """(k,) members of equal quality and this correlation."""
 
 
 def condorcet(correct: npt.ArrayLike, *, largest: int | None = None) -> Condorcet:

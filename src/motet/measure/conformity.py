@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import NONE, Bools, Floats, Ints, as_answers
+from motet.measure.arrays import NONE, Bools, Floats, Ints, as_answers, quotient, run_places, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def conformity(answers: npt.ArrayLike) -> Conformity:
     rounds, n, m = cube.shape
     table = as_answers(cube.reshape(rounds * n, m))
     before, after = table[:-n], table[n:]
-    majority = opposed_majority(before)
+    majority = _opposed_majority(before)
     counted = (before != NONE) & (after != NONE)
     pressed = counted & (majority != NONE)
     moved = counted & (before != after)
@@ -86,17 +86,17 @@ def conformity(answers: npt.ArrayLike) -> Conformity:
 
     cells, under = by_step(counted), by_step(pressed)
     return Conformity(
-        _share(by_step(moved), cells),
-        _share(under, cells),
-        _share(by_step(adopted), under),
-        _share(by_step(pressed & ~moved), under),
-        _share(by_step(moved & ~pressed), cells - under),
+        quotient(by_step(moved), cells),
+        quotient(under, cells),
+        quotient(by_step(adopted), under),
+        quotient(by_step(pressed & ~moved), under),
+        quotient(by_step(moved & ~pressed), cells - under),
         cells,
-        _share(adopted.sum(axis=0), pressed.sum(axis=0)),
+        quotient(adopted.sum(axis=0), pressed.sum(axis=0)),
     )
 
 
-def opposed_majority(answers: npt.ArrayLike) -> Ints:
+def _opposed_majority(answers: npt.ArrayLike) -> Ints:
     """The answer of a majority of the others where it is another than an agent's own.
 
     Args:
@@ -108,7 +108,7 @@ def opposed_majority(answers: npt.ArrayLike) -> Ints:
     Raises:
         ValueError: as `as_answers`.
 
-    >>> opposed_majority([[0, 1, 1]]).tolist()
+    >>> _opposed_majority([[0, 1, 1]]).tolist()
     [[1, -1, -1]]
     """
     table = as_answers(answers)
@@ -116,11 +116,8 @@ def opposed_majority(answers: npt.ArrayLike) -> Ints:
     # An answer other than one's own that more than half of the others gave is the commonest of the item, or the second
     # commonest if the commonest is one's own. Both come from the lengths of the runs of equals in the sorted row.
     ranked = np.sort(table, axis=1)
-    at = np.arange(table.shape[1])
-    fresh = np.ones(table.shape, dtype=bool)
-    fresh[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    length = at - np.maximum.accumulate(np.where(fresh, at, 0), axis=1) + 1
-    length[:, :-1][~fresh[:, 1:]] = 0
+    length = run_places(ranked) + 1
+    length[:, :-1][~run_starts(ranked)[:, 1:]] = 0
     length[ranked == NONE] = 0
     first, votes = _commonest(ranked, length)
     second, fewer = _commonest(ranked, np.where(ranked == first, 0, length))
@@ -133,7 +130,3 @@ def _commonest(ranked: Ints, length: Ints) -> tuple[Ints, Ints]:
     """(n, 1) each: the answer with the longest run, and its length; 0 long where there is none."""
     at = np.argmax(length, axis=1)[:, None]
     return np.take_along_axis(ranked, at, axis=1), np.take_along_axis(length, at, axis=1)
-
-
-def _share(some: Ints, of: Ints) -> Floats:
-    return np.where(of > 0, some / np.maximum(of, 1), np.nan)

@@ -7,87 +7,105 @@ are made: the one of practice, and the one in which diversity alone differs.
     best     k draws of the best agent        against   one draw each of the k best agents
     matched  k draws of one matched agent     against   one draw each of k different matched agents
 
-Matched agents are those whose quality is within `tolerance` of the best's. Both sides of the second comparison are
+Matched agents are the best ones of which k lie within `tolerance` of one another: from the best agent that has k - 1
+others at most that far below it, all that are at most that far below it. Both sides of the second comparison are
 averages over that pool, each agent weighted alike (over agents on one side, over committees of k on the other), so the
 average quality of a draw is the same on both and only their dependence differs.
 
 Any-right is exact: with w of s draws right, k draws without replacement all miss with probability C(s-w, k) / C(s, k);
 k different agents with Π (1 - w_j/s), and the mean of that over all committees of the pool is an elementary symmetric
 polynomial divided by C(pool, k). The vote is plurality of answers, or majority of right draws where no answers are
-given, averaged over `draws` random draws (and committees) for each item on its own. Tied answers share the vote evenly,
-because among copies nobody is better placed. Draws are chosen at random, never by position: recorded samples are often
-sorted or grouped. Intervals are percentile bootstraps over items.
+given, averaged over `draws` random draws (and committees) for each item on its own. A tie of answers goes to the
+best-placed of the tied voters as in `plurality`: the agent of higher quality, and among copies the sample that was
+recorded first. Where samples were sorted before they were recorded that favours one side, and `ties="expected"`, under
+which the tied share the vote, does not. An even split of a majority always counts half. Which draws vote is random,
+never a matter of position. Intervals are percentile bootstraps over items.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from motet.measure.arrays import NONE, Floats, Ints
-from motet.measure.interval import Interval, percentile
+from motet.measure.bootstrap import bootstrap_mean
+from motet.measure.interval import Interval
 from motet.measure.majority import wins
+from motet.measure.plurality import Ties, as_ties
+from motet.measure.ranking import by_mean
 
 
 class Outcome(NamedTuple):
-    """What k draws reach, as shares of items."""
+    """What k draws reach, as shares of items.
+
+    Attributes:
+        vote: their vote is right.
+        any_right: any of them is right.
+    """
 
     vote: float
-    """Their vote is right."""
     any_right: float
-    """Any of them is right."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Copies against a mixture at the same number of draws."""
+    """Copies against a mixture at the same number of draws.
+
+    Attributes:
+        copies: k draws of one agent.
+        mixture: one draw each of k agents.
+        vote_gain: the mixture's vote minus the copies'.
+        vote_interval: its interval over items.
+        any_right_gain: the mixture's any-right minus the copies'.
+        any_right_interval: its interval over items.
+    """
 
     copies: Outcome
-    """k draws of one agent."""
     mixture: Outcome
-    """One draw each of k agents."""
     vote_gain: float
-    """The mixture's vote minus the copies'."""
     vote_interval: Interval
-    """Its interval over items."""
     any_right_gain: float
-    """The mixture's any-right minus the copies'."""
     any_right_interval: Interval
-    """Its interval over items."""
 
 
 @dataclass(frozen=True, eq=False)
 class CopiesOrMixture:
-    """Both comparisons."""
+    """Both comparisons.
+
+    Attributes:
+        quality: (m,) mean correctness of each agent's draws.
+        best: the best agent against the k best agents.
+        pool: the matched agents, best first; none where no k are.
+        matched: matched agents among themselves; None where there are none.
+    """
 
     quality: Floats
-    """(m,) mean correctness of each agent's draws."""
     best: Comparison
-    """The best agent against the k best agents."""
     pool: Ints
-    """The matched agents, best first."""
     matched: Comparison | None
-    """Matched agents among themselves; None where there are fewer than k."""
 
 
 @dataclass(frozen=True, eq=False)
 class MixingGap:
-    """What each weaker agent does to the vote if it takes every other seat beside the best one."""
+    """What each weaker agent does to the vote if it takes every other seat beside the best one.
+
+    Attributes:
+        agents: (m - 1,) all agents but the best, in the order of quality.
+        gap: (m - 1,) how much lower its quality is than the best's.
+        gain: (m - 1,) the vote of the half-and-half committee minus that of the best agent's copies.
+        helps_up_to: the largest gap with a gain above 0; NaN where none gains.
+        break_even: the gap at which a straight line through the gains falls to 0; 0 where it is below 0 from the start,
+            NaN where it does not fall, or not to 0 within the gaps seen.
+    """
 
     agents: Ints
-    """(m - 1,) all agents but the best, in the order of quality."""
     gap: Floats
-    """(m - 1,) how much lower its quality is than the best's."""
     gain: Floats
-    """(m - 1,) the vote of the half-and-half committee minus that of the best agent's copies."""
     helps_up_to: float
-    """The largest gap with a gain above 0; NaN where none gains."""
     break_even: float
-    """The gap at which a straight line through the gains falls to 0; 0 where it is below 0 from the start, NaN where it
-    does not fall, or not to 0 within the gaps seen."""
 
 
 def copies_or_mixture(
@@ -96,6 +114,7 @@ def copies_or_mixture(
     *,
     k: int = 5,
     tolerance: float = 0.05,
+    ties: Ties = "best",
     draws: int | None = None,
     seed: int = 0,
     level: float = 0.95,
@@ -107,7 +126,8 @@ def copies_or_mixture(
         correct: (n, m, s) whether each of s draws was right, 0 or 1.
         answers: (n, m, s) the number of each draw's answer, `NONE` for none; left out, the vote is the majority.
         k: how many draws, from 2 to s and to m.
-        tolerance: how far below the best's a matched agent's quality may be. Inferred default.
+        tolerance: how far apart the qualities of matched agents may be. Inferred default.
+        ties: "best", the best-placed of the tied voters decides, or "expected", the tied share the vote.
         draws: over how many random draws a vote is averaged; left out, as many as make 160,000 votes over all items,
             from 20 to 1,000, which leaves about 0.1 points of noise.
         seed: of the draws and of the bootstrap.
@@ -118,7 +138,7 @@ def copies_or_mixture(
         The comparisons.
 
     Raises:
-        ValueError: the arrays do not have their shape or values, or `k` is out of range.
+        ValueError: the arrays do not have their shape or values, `k` is out of range, or `ties` is neither.
 
     >>> correct = np.zeros((4, 2, 2)); correct[:2, 0] = 1; correct[1:3, 1] = 1
     >>> found = copies_or_mixture(correct, k=2, draws=5)
@@ -131,16 +151,17 @@ def copies_or_mixture(
     if not 2 <= k <= min(m, s) or draws < 1:
         raise ValueError(f"k lies between 2 and the {min(m, s)} that {m} agents of {s} draws allow; it is {k}")
     quality = right.mean(axis=(0, 2))
-    order = np.argsort(-quality, kind="stable").astype(np.int64)
-    pool = order[quality[order] >= quality[order[0]] - tolerance]
+    order = by_mean(quality)
+    pool = order[_pool(quality[order], k, tolerance)]
     rng = np.random.default_rng(seed)
+    vote = _Vote(right, said, order, as_ties(ties))
 
     def compare(agents: Ints, several: Ints) -> Comparison:
         """Copies of one of `agents` against k different of `several`."""
         # Each agent gives its copies equally often, so that chance does not weigh the pool.
         turns = max(1, draws // len(agents))
-        alone = [_vote(right, said, _copies(rng, right.shape, agent, k)) for agent in agents for _ in range(turns)]
-        mixed = [_vote(right, said, _different(rng, right.shape, several, k)) for _ in range(draws)]
+        alone = [vote.right(_copies(rng, right.shape, agent, k)) for agent in agents for _ in range(turns)]
+        mixed = [vote.right(_different(rng, right.shape, several, k)) for _ in range(draws)]
         per_item = np.stack(
             [
                 np.mean(alone, axis=0),
@@ -149,19 +170,25 @@ def copies_or_mixture(
                 _different_any(right[:, several], k),
             ]
         )
-        vote, vote_interval = _gain(per_item[1] - per_item[0], rng, level, resamples)
-        reach, reach_interval = _gain(per_item[3] - per_item[2], rng, level, resamples)
-        means = per_item.mean(axis=1).tolist()
-        return Comparison(
-            Outcome(means[0], means[2]), Outcome(means[1], means[3]), vote, vote_interval, reach, reach_interval
+        by_vote, by_any = (
+            bootstrap_mean(mixture - copies, level=level, resamples=resamples, seed=seed)
+            for copies, mixture in (per_item[:2], per_item[2:])
         )
+        means = per_item.mean(axis=1).tolist()
+        return Comparison(Outcome(means[0], means[2]), Outcome(means[1], means[3]), *by_vote, *by_any)
 
     best = compare(order[:1], order[:k])
-    return CopiesOrMixture(quality, best, pool, compare(pool, pool) if len(pool) >= k else None)
+    return CopiesOrMixture(quality, best, pool, compare(pool, pool) if len(pool) else None)
 
 
 def mixing_gap(
-    correct: npt.ArrayLike, answers: npt.ArrayLike | None = None, *, k: int = 5, draws: int | None = None, seed: int = 0
+    correct: npt.ArrayLike,
+    answers: npt.ArrayLike | None = None,
+    *,
+    k: int = 5,
+    ties: Ties = "best",
+    draws: int | None = None,
+    seed: int = 0,
 ) -> MixingGap:
     """Find where mixing starts to hurt: how much weaker an agent may be and still help the best one.
 
@@ -172,6 +199,7 @@ def mixing_gap(
         correct: (n, m, s) whether each of s draws was right, 0 or 1.
         answers: (n, m, s) the number of each draw's answer, `NONE` for none; left out, the vote is the majority.
         k: how many draws, from 2 to s.
+        ties: "best", the best-placed of the tied voters decides, or "expected", the tied share the vote.
         draws: over how many random draws a vote is averaged; left out, as many as make 40,000 votes over all items,
             from 4 to 200.
         seed: of the draws.
@@ -180,7 +208,8 @@ def mixing_gap(
         Gaps and gains of all other agents, and where the gains end.
 
     Raises:
-        ValueError: the arrays do not have their shape or values, there is one agent, or `k` is out of range.
+        ValueError: the arrays do not have their shape or values, there is one agent, `k` is out of range, or `ties` is
+            neither.
 
     >>> correct = np.zeros((8, 2, 3)); correct[:6, 0] = 1; correct[:3, 1] = 1
     >>> mixing_gap(correct, k=3, draws=5).gain.tolist()
@@ -192,16 +221,17 @@ def mixing_gap(
     if m < 2 or not 2 <= k <= s or draws < 1:
         raise ValueError(f"two agents and a k from 2 to {s} draws are needed; there are {m} agents, and k is {k}")
     quality = right.mean(axis=(0, 2))
-    order = np.argsort(-quality, kind="stable").astype(np.int64)
+    order = by_mean(quality)
     rng = np.random.default_rng(seed)
+    vote = _Vote(right, said, order, as_ties(ties))
     gap, gain = quality[order[0]] - quality[order[1:]], np.zeros(m - 1)
     for _ in range(draws):
         cells = _copies(rng, right.shape, order[0], k)
-        alone = _vote(right, said, cells).mean()
+        alone = vote.right(cells).mean()
         for place, agent in enumerate(order[1:]):
             guests = _copies(rng, right.shape, agent, k // 2)
             mixed = Cells(*(np.concatenate([a[:, k // 2 :], b], axis=1) for a, b in zip(cells, guests, strict=True)))
-            gain[place] += (_vote(right, said, mixed).mean() - alone) / draws
+            gain[place] += (vote.right(mixed).mean() - alone) / draws
     helped = gap[gain > _NOTHING]
     break_even = float("nan")
     if m > 2 and gap.std() > _NOTHING:
@@ -219,7 +249,8 @@ class Cells(NamedTuple):
     draw: Ints
 
 
-_NOTHING = 1e-12
+_NOTHING: Final = 1e-12
+_CLOSE: Final = 1e-9
 
 
 def _draws(correct: npt.ArrayLike, answers: npt.ArrayLike | None) -> tuple[Floats, Ints | None]:
@@ -233,6 +264,17 @@ def _draws(correct: npt.ArrayLike, answers: npt.ArrayLike | None) -> tuple[Float
     if said.shape != right.shape or said.dtype.kind not in "iu":
         raise ValueError(f"answers are whole numbers of the shape {right.shape}; these are {said.dtype} {said.shape}")
     return right, said
+
+
+def _pool(quality: Floats, k: int, tolerance: float) -> slice:
+    """The places of the matched agents among qualities in falling order; none where no k of them are matched."""
+    # The qualities are means of whole numbers; what they differ by beyond the tolerance in the last digit is rounding.
+    reach = quality + tolerance + _CLOSE
+    close = np.flatnonzero(reach[k - 1 :] >= quality[: len(quality) - k + 1])
+    if not len(close):
+        return slice(0)
+    start = int(close[0])
+    return slice(start, int((reach >= quality[start]).sum()))
 
 
 def _copies(rng: np.random.Generator, shape: tuple[int, ...], agent: int, k: int) -> Cells:
@@ -258,21 +300,40 @@ def _seats(rng: np.random.Generator, rows: int, choices: int, k: int) -> Ints:
     return seats
 
 
-def _vote(right: Floats, said: Ints | None, cells: Cells) -> Floats:
-    """(n,) how right the vote of these draws is; tied answers share it."""
-    rows = np.arange(len(right))[:, None]
-    won, k = right[rows, cells.agent, cells.draw], cells.agent.shape[1]
-    if said is None:
-        return wins(won.sum(axis=1), k)
-    given = said[rows, cells.agent, cells.draw]
-    votes = np.zeros(given.shape, dtype=np.int16)
-    for seat in range(k):
-        votes += given == given[:, seat, None]
-    votes[given == NONE] = 0
-    lead = votes.max(axis=1, keepdims=True)
-    tied = (votes == lead) & (lead > 0)
-    share: Floats = (won * tied).sum(axis=1) / np.maximum(tied.sum(axis=1), 1)
-    return share
+class _Vote:
+    """The vote of some draws: plurality of what they say, or the majority of those that are right.
+
+    Args:
+        right: (n, m, s) whether each draw was right.
+        said: (n, m, s) its answer; None: majority.
+        order: (m,) the agents, best first.
+        ties: the rule of plurality.
+    """
+
+    def __init__(self, right: Floats, said: Ints | None, order: Ints, ties: Ties) -> None:
+        self.correct, self.said, self.ties = right, said, ties
+        _, m, s = right.shape
+        self.place = np.empty((m, s), dtype=np.int64)
+        self.place[order] = np.arange(m * s).reshape(m, s)
+
+    def right(self, cells: Cells) -> Floats:
+        """(n,) how right the vote of these draws is."""
+        rows = np.arange(len(self.correct))[:, None]
+        won, k = self.correct[rows, cells.agent, cells.draw], cells.agent.shape[1]
+        if self.said is None:
+            return wins(won.sum(axis=1), k)
+        given = self.said[rows, cells.agent, cells.draw]
+        votes = np.zeros(given.shape, dtype=np.int16)
+        for seat in range(k):
+            votes += given == given[:, seat, None]
+        votes[given == NONE] = 0
+        tied = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
+        if self.ties == "best":
+            first = np.where(tied, self.place[cells.agent, cells.draw], self.place.size).argmin(axis=1)
+            return np.asarray(won[rows[:, 0], first] * tied.any(axis=1))
+        # Each answer has as many voters as any other that is tied with it, so the voters' mean is the answers'.
+        share: Floats = (won * tied).sum(axis=1) / np.maximum(tied.sum(axis=1), 1)
+        return share
 
 
 def _copies_any(right: Floats, k: int) -> Floats:
@@ -298,13 +359,3 @@ def _different_any(right: Floats, k: int) -> Floats:
         for size in range(min(k, seen), 0, -1):
             mean[size] += (missed[:, seen - 1] * mean[size - 1] - mean[size]) * size / seen
     return np.asarray(1 - mean[k])
-
-
-def _gain(difference: Floats, rng: np.random.Generator, level: float, resamples: int) -> tuple[float, Interval]:
-    """The mean of differences by item, and its bootstrap interval."""
-    n = len(difference)
-    means: list[Floats] = []
-    step = max(1, 1_000_000 // n)
-    for low in range(0, resamples, step):
-        means.append(difference[rng.integers(n, size=(min(step, resamples - low), n))].mean(axis=1))
-    return float(difference.mean()), percentile(np.concatenate(means), level)

@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats, Ints
+from motet.measure.arrays import Floats, Ints, quotient
 from motet.measure.bootstrap import weights as resampled
 from motet.measure.correlation import mean_pairwise
 from motet.measure.interval import Interval, percentile
@@ -49,30 +49,37 @@ _LEAST_STEP: Final = 0.005
 
 @dataclass(frozen=True)
 class Underpricing:
-    """Observed beta against what the one-factor copula predicts from pairwise correlation."""
+    """Observed beta against what the one-factor copula predicts from pairwise correlation.
+
+    Attributes:
+        observed: the share of items that every agent has wrong.
+        predicted: that of the one-factor copula.
+        rho: the mean tetrachoric correlation; NaN where no pair has one.
+        ratio: `observed` / `predicted`; NaN where the prediction is 0.
+        ratio_interval: its percentile bootstrap interval over items.
+    """
 
     observed: float
-    """The share of items that every agent has wrong."""
     predicted: float
-    """That of the one-factor copula."""
     rho: float
-    """The mean tetrachoric correlation; NaN where no pair has one."""
     ratio: float
-    """`observed` / `predicted`; NaN where the prediction is 0."""
     ratio_interval: Interval
-    """Its percentile bootstrap interval over items."""
 
 
 @dataclass(frozen=True)
 class FullCopula:
-    """Beta under the Gaussian copula with every pair's own tetrachoric correlation."""
+    """Beta under the Gaussian copula with every pair's own tetrachoric correlation.
+
+    Attributes:
+        beta: the share of draws in which all agents are wrong.
+        standard_error: the Monte Carlo error of `beta`.
+        repair: the largest change of a correlation that the nearest positive semi-definite matrix took; 0 if it was
+            one.
+    """
 
     beta: float
-    """The share of draws in which all agents are wrong."""
     standard_error: float
-    """The Monte Carlo error of `beta`."""
     repair: float
-    """The largest change of a correlation that the nearest positive semi-definite matrix took; 0 if it was one."""
 
 
 def single_factor(wrong: npt.ArrayLike, rho: float) -> float:
@@ -154,8 +161,9 @@ def underpricing(
     for weights in resampled(n, resamples, seed):
         moved = rho + _mean_correlations(table, weights, first, second) - reference
         right, together = weights @ table / n, weights @ failed / n
-        ratios += [_ratio(together[draw], _predicted(right[draw], moved[draw])) for draw in range(len(weights))]
-    return Underpricing(observed, predicted, rho, _ratio(observed, predicted), percentile(ratios, level))
+        priced = [_predicted(right[draw], moved[draw]) for draw in range(len(weights))]
+        ratios += quotient(together, priced).tolist()
+    return Underpricing(observed, predicted, rho, float(quotient(observed, predicted)), percentile(ratios, level))
 
 
 def full_copula(correct: npt.ArrayLike, *, draws: int = 200_000, seed: int = 0) -> FullCopula:
@@ -239,10 +247,6 @@ def nearest_correlation(matrix: npt.ArrayLike) -> Floats:
     return result
 
 
-def _ratio(observed: float, predicted: float) -> float:
-    return float(observed / predicted) if predicted > 0 else math.nan
-
-
 def _predicted(right: Floats, rho: float) -> float:
     """Where no pair has a correlation, at most one agent is not constant, and independence is no assumption."""
     return single_factor(np.clip(1 - right, 0, 1), 0.0 if math.isnan(rho) else min(float(rho), 1.0))
@@ -262,5 +266,4 @@ def _mean_correlations(table: Floats, weights: Floats, first: Ints, second: Ints
         defined = ~np.isnan(found)
         sums += np.where(defined, found, 0).sum(axis=1)
         counts += defined.sum(axis=1)
-    means: Floats = np.divide(sums, counts, out=np.full(len(weights), np.nan), where=counts > 0)
-    return means
+    return quotient(sums, counts)

@@ -31,7 +31,8 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import NONE, Bools, Floats, Ints, as_answers, as_correct, as_gold
+from motet.measure.arrays import NONE, Bools, Floats, Ints, as_answers, as_correct, as_gold, as_square, quotient
+from motet.measure.kappa import beyond_chance
 
 _CONSTANT: Final = 1e-13
 """A variance of shares below this is rounding; the least one of a 0/1 column is about 1/n."""
@@ -70,9 +71,7 @@ def phi(correct: npt.ArrayLike) -> Floats:
     present = seen.astype(float)
     n = present.T @ present
     # Centred on each agent's own mean first: with shares the products would otherwise lose half their digits.
-    centre = np.divide(
-        np.where(seen, table, 0).sum(axis=0), seen.sum(axis=0), out=np.zeros(len(n)), where=np.diag(n) > 0
-    )
+    centre = np.where(seen, table, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
     values = np.where(seen, table - centre, 0.0)
     sums, squares = values.T @ present, (values**2).T @ present
     count = np.maximum(n, 1)
@@ -100,7 +99,7 @@ def yule_q(correct: npt.ArrayLike) -> Floats:
     [[1.0, 0.6], [0.6, 1.0]]
     """
     a, b, c, d = _tables(correct)
-    return _ratio(a * d - b * c, a * d + b * c)
+    return quotient(a * d - b * c, a * d + b * c)
 
 
 def kappa(correct: npt.ArrayLike) -> Floats:
@@ -121,7 +120,7 @@ def kappa(correct: npt.ArrayLike) -> Floats:
     """
     a, b, c, d = _tables(correct)
     expected = (a + b) * (a + c) + (c + d) * (b + d)
-    return _ratio(a + d - expected, 1 - expected)
+    return beyond_chance(a + d, expected)
 
 
 def disagreement(correct: npt.ArrayLike) -> Floats:
@@ -204,8 +203,8 @@ def answer_kappa(answers: npt.ArrayLike) -> Floats:
     given = as_answers(answers)
     answered = given != NONE
     totals = answered.sum(axis=0).astype(float)
-    chance = _ratio(_gram(given, answered), np.outer(totals, totals))
-    return _ratio(_same(given, answered) - chance, 1 - chance)
+    chance = quotient(_gram(given, answered), np.outer(totals, totals))
+    return beyond_chance(_same(given, answered), chance)
 
 
 def wrong_agreement(answers: npt.ArrayLike, gold: npt.ArrayLike) -> Floats:
@@ -247,7 +246,7 @@ def mean_pairwise(matrix: npt.ArrayLike) -> float:
     >>> mean_pairwise([[1, 0.5, 0.1], [0.5, 1, float("nan")], [0.1, float("nan"), 1]])
     0.3
     """
-    square = _square(matrix)
+    square = as_square(matrix)
     pairs = square[np.triu_indices(len(square), 1)]
     pairs = pairs[~np.isnan(pairs)]
     return float(pairs.mean()) if pairs.size else float("nan")
@@ -255,20 +254,23 @@ def mean_pairwise(matrix: npt.ArrayLike) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ByGroup:
-    """A pairwise measure within and between groups of agents, such as families of models."""
+    """A pairwise measure within and between groups of agents, such as families of models.
+
+    Attributes:
+        groups: the groups, in the order of their first agent.
+        sizes: (g,) how many agents each has.
+        means: (g, g), symmetric: the mean over the pairs of an agent of one group and one of the other, on the diagonal
+            over the pairs within the group; NaN where no pair is defined, as within a group of one.
+        within: the mean over all pairs of two agents of the same group, each pair counting once, so that large groups
+            weigh more; NaN where there is none.
+        between: the mean over all pairs of agents of different groups.
+    """
 
     groups: tuple[Hashable, ...]
-    """The groups, in the order of their first agent."""
     sizes: Ints
-    """(g,): how many agents each has."""
     means: Floats
-    """(g, g), symmetric: the mean over the pairs of an agent of one group and one of the other, on the diagonal over
-    the pairs within the group; NaN where no pair is defined, as within a group of one."""
     within: float
-    """The mean over all pairs of two agents of the same group, each pair counting once, so that large groups weigh
-    more; NaN where there is none."""
     between: float
-    """The mean over all pairs of agents of different groups."""
 
 
 def by_group(matrix: npt.ArrayLike, groups: Sequence[Hashable]) -> ByGroup:
@@ -288,7 +290,7 @@ def by_group(matrix: npt.ArrayLike, groups: Sequence[Hashable]) -> ByGroup:
     >>> found.within, round(found.between, 3), found.means.round(3).tolist()
     (0.8, 0.3, [[0.8, 0.3], [0.3, nan]])
     """
-    square = _square(matrix)
+    square = as_square(matrix)
     m = len(square)
     if len(groups) != m:
         raise ValueError(f"{m} agents need as many groups; there are {len(groups)}")
@@ -300,23 +302,10 @@ def by_group(matrix: npt.ArrayLike, groups: Sequence[Hashable]) -> ByGroup:
     values = np.where(counts > 0, square, 0.0)
     sums, pairs = member.T @ values @ member, member.T @ counts @ member
     inside_sum, inside_pairs = np.trace(sums), np.trace(pairs)
-    within, between = _ratio(
+    within, between = quotient(
         np.array([inside_sum, sums.sum() - inside_sum]), np.array([inside_pairs, pairs.sum() - inside_pairs])
     ).tolist()
-    return ByGroup(names, member.sum(axis=0).astype(np.int64), _ratio(sums, pairs), within, between)
-
-
-def _square(matrix: npt.ArrayLike) -> Floats:
-    square = np.asarray(matrix, dtype=float)
-    if square.ndim != 2 or square.shape[0] != square.shape[1] or not square.size:
-        raise ValueError(f"a pairwise measure is a square matrix of agents by agents; this has {square.shape}")
-    return square
-
-
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """A quotient that is NaN, without a warning, where the divisor is 0."""
-    quotient: Floats = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    return quotient
+    return ByGroup(names, member.sum(axis=0).astype(np.int64), quotient(sums, pairs), within, between)
 
 
 def _tables(correct: npt.ArrayLike) -> _Table:
@@ -325,8 +314,8 @@ def _tables(correct: npt.ArrayLike) -> _Table:
     seen = ~np.isnan(table)
     right, wrong, present = np.where(seen, table, 0.0), np.where(seen, 1 - table, 0.0), seen.astype(float)
     n = present.T @ present
-    first = _ratio(right.T @ wrong, n)
-    return _Table(_ratio(right.T @ right, n), first, first.T, _ratio(wrong.T @ wrong, n))
+    first = quotient(right.T @ wrong, n)
+    return _Table(quotient(right.T @ right, n), first, first.T, quotient(wrong.T @ wrong, n))
 
 
 def _same(given: Ints, counted: Bools) -> Floats:
@@ -335,7 +324,7 @@ def _same(given: Ints, counted: Bools) -> Floats:
     items = np.arange(len(given))[:, None]
     # An item and an answer together make one number, so that answers are equal only within an item.
     width = int(given.max()) + 1
-    return _ratio(_gram(items * max(width, 1) + given, counted), present.T @ present)
+    return quotient(_gram(items * max(width, 1) + given, counted), present.T @ present)
 
 
 def _gram(label: Ints, counted: Bools) -> Floats:

@@ -41,38 +41,44 @@ _BLOCK: Final = 256
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """What EM found with a fixed set of K classes."""
+    """What EM found with a fixed set of K classes.
+
+    Attributes:
+        winner: (n,) the most probable class; `NONE` where nobody answered.
+        posterior: (n, K) the probability of each class.
+        prior: (K,) how often each class is the true one.
+        confusion: (m, K, K) for each agent and true class, how often it says each class.
+        quality: (m,) how often the agent is right: the diagonal, weighted by the prior.
+        iterations: how many steps were taken.
+        converged: whether the objective came to rest before they ran out.
+    """
 
     winner: Ints
-    """(n,) the most probable class; `NONE` where nobody answered."""
     posterior: Floats
-    """(n, K) the probability of each class."""
     prior: Floats
-    """(K,) how often each class is the true one."""
     confusion: Floats
-    """(m, K, K) for each agent and true class, how often it says each class."""
     quality: Floats
-    """(m,) how often the agent is right: the diagonal, weighted by the prior."""
     iterations: int
-    """How many steps were taken."""
     converged: bool
-    """Whether the objective came to rest before they ran out."""
 
 
 @dataclass(frozen=True, eq=False)
 class OneCoin:
-    """What EM found with one error rate an agent."""
+    """What EM found with one error rate an agent.
+
+    Attributes:
+        winner: (n,) the most probable answer; `NONE` where nobody answered. Ties go to the best-placed voter.
+        confidence: (n,) its probability among the answers given; 0 where there is none.
+        quality: (m,) how often the agent is right when it answers; NaN for one that never does.
+        iterations: how many steps were taken.
+        converged: whether the objective came to rest before they ran out.
+    """
 
     winner: Ints
-    """(n,) the most probable answer; `NONE` where nobody answered. Ties go to the best-placed voter."""
     confidence: Floats
-    """(n,) its probability among the answers given; 0 where there is none."""
     quality: Floats
-    """(m,) how often the agent is right when it answers; NaN for one that never does."""
     iterations: int
-    """How many steps were taken."""
     converged: bool
-    """Whether the objective came to rest before they ran out."""
 
 
 def dawid_skene(

@@ -20,7 +20,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats
+from motet.measure.arrays import Floats, as_square
 from motet.measure.correlation import mean_pairwise
 
 
@@ -69,8 +69,7 @@ def participation_ratio(correlation: npt.ArrayLike) -> float:
 
 
 def _defined(correlation: npt.ArrayLike) -> Floats:
-    matrix = np.asarray(correlation, dtype=float)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"a correlation matrix is square, agents by agents; this has {matrix.shape}")
+    matrix = as_square(correlation)
     kept = ~np.isnan(np.diagonal(matrix))
-    return matrix[np.ix_(kept, kept)]
+    defined: Floats = matrix[np.ix_(kept, kept)]
+    return defined

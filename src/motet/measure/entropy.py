@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import NONE, Floats, as_answers
+from motet.measure.arrays import NONE, Floats, as_answers, run_starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +172,7 @@ def _entropies(table: npt.NDArray[np.int64], share: Floats) -> Floats:
     n, k = table.shape
     order = np.argsort(table, axis=1, kind="stable")
     ranked, weight = np.take_along_axis(table, order, axis=1), np.take_along_axis(share, order, axis=1)
-    fresh = np.ones((n, k), dtype=bool)
-    fresh[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    fresh = run_starts(ranked)
     group = np.cumsum(fresh.ravel()) - 1
     mass = np.bincount(group, weight.ravel())
     row = np.repeat(np.arange(n), k)[fresh.ravel()]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats, Ints, as_correct
+from motet.measure.arrays import Floats, Ints, as_correct, as_cost
 from motet.measure.bootstrap import weights
 from motet.measure.interval import Interval, percentile
 
@@ -44,40 +44,12 @@ class Matched:
     reached: float
 
 
-def as_cost(values: npt.ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Check costs.
-
-    Args:
-        values: USD, tokens or seconds, not negative and not missing.
-        shape: the shape they must have.
-
-    Returns:
-        The costs as floats.
-
-    Raises:
-        ValueError: another shape, or a negative or missing cost.
-
-    >>> as_cost([0.5, 2], (2,)).tolist()
-    [0.5, 2.0]
-    """
-    cost = np.asarray(values, dtype=float)
-    if cost.shape != shape:
-        raise ValueError(f"costs need the shape {shape} of the outcomes; these have {cost.shape}")
-    wrong = ~(np.isfinite(cost) & (cost >= 0))
-    if wrong.any():
-        where = tuple(int(at) for at in np.argwhere(wrong)[0])
-        raise ValueError(
-            f"{int(wrong.sum())} costs are negative or missing, the first at {where}: leave out the agents without cost"
-        )
-    return cost
-
-
-def pareto(cost: npt.ArrayLike, quality: npt.ArrayLike) -> Ints:
+def pareto(quality: npt.ArrayLike, cost: npt.ArrayLike) -> Ints:
     """The agents that are worth their price.
 
     Args:
-        cost: (m,) mean cost an item.
         quality: (m,) mean quality.
+        cost: (m,) mean cost an item.
 
     Returns:
         Columns on the frontier, cheapest first; of several with the same cost and quality, the first.
@@ -85,21 +57,21 @@ def pareto(cost: npt.ArrayLike, quality: npt.ArrayLike) -> Ints:
     Raises:
         ValueError: shapes differ, or a value is missing.
 
-    >>> pareto([1, 2, 3, 3], [0.5, 0.4, 0.9, 0.8]).tolist()
+    >>> pareto([0.5, 0.4, 0.9, 0.8], [1, 2, 3, 3]).tolist()
     [0, 2]
     """
-    c, q = _points(cost, quality)
+    q, c = _points(quality, cost)
     order = np.lexsort((np.arange(len(c)), -q, c))
     before = np.concatenate(([-np.inf], np.maximum.accumulate(q[order])[:-1]))
     return order[q[order] > before].astype(np.int64)
 
 
-def hull(cost: npt.ArrayLike, quality: npt.ArrayLike) -> Ints:
+def hull(quality: npt.ArrayLike, cost: npt.ArrayLike) -> Ints:
     """The agents of which the best mixes are made: the corners of the non-decreasing convex hull.
 
     Args:
-        cost: (m,) mean cost an item.
         quality: (m,) mean quality.
+        cost: (m,) mean cost an item.
 
     Returns:
         Columns, from the cheapest to the best.
@@ -107,12 +79,12 @@ def hull(cost: npt.ArrayLike, quality: npt.ArrayLike) -> Ints:
     Raises:
         ValueError: as `pareto`.
 
-    >>> hull([1, 2, 3], [0.0, 0.4, 1.0]).tolist()
+    >>> hull([0.0, 0.4, 1.0], [1, 2, 3]).tolist()
     [0, 2]
     """
-    c, q = _points(cost, quality)
+    q, c = _points(quality, cost)
     corners: list[int] = []
-    for new in pareto(c, q).tolist():
+    for new in pareto(q, c).tolist():
         while len(corners) > 1:
             a, b = corners[-2], corners[-1]
             if (q[b] - q[a]) * (c[new] - c[a]) > (q[new] - q[a]) * (c[b] - c[a]):
@@ -122,40 +94,40 @@ def hull(cost: npt.ArrayLike, quality: npt.ArrayLike) -> Ints:
     return np.array(corners, dtype=np.int64)
 
 
-def hull_quality(cost: npt.ArrayLike, quality: npt.ArrayLike, budget: float) -> float:
+def _hull_quality(quality: npt.ArrayLike, cost: npt.ArrayLike, budget: float) -> float:
     """The best quality of a mix that costs at most `budget` an item on average.
 
     Returns:
         The quality; NaN below the cheapest agent.
 
-    >>> hull_quality([1, 3], [0.5, 0.9], 2)
+    >>> _hull_quality([0.5, 0.9], [1, 3], 2)
     0.7
     """
-    c, q = _points(cost, quality)
-    corners = hull(c, q)
+    q, c = _points(quality, cost)
+    corners = hull(q, c)
     return float(np.interp(budget, c[corners], q[corners], left=np.nan))
 
 
-def hull_cost(cost: npt.ArrayLike, quality: npt.ArrayLike, target: float) -> float:
+def _hull_cost(quality: npt.ArrayLike, cost: npt.ArrayLike, target: float) -> float:
     """The least mean cost an item of a mix that is at least as good as `target`.
 
     Returns:
         The cost; NaN above the best agent.
 
-    >>> round(hull_cost([1, 3], [0.5, 0.9], 0.7), 3)
+    >>> round(_hull_cost([0.5, 0.9], [1, 3], 0.7), 3)
     2.0
     """
-    c, q = _points(cost, quality)
-    corners = hull(c, q)
+    q, c = _points(quality, cost)
+    corners = hull(q, c)
     return float(np.interp(target, q[corners], c[corners], right=np.nan))
 
 
-def aiq(cost: npt.ArrayLike, quality: npt.ArrayLike, *, within: tuple[float, float] | None = None) -> float:
+def aiq(quality: npt.ArrayLike, cost: npt.ArrayLike, *, within: tuple[float, float] | None = None) -> float:
     """Average improvement in quality: the mean height of the hull over a range of costs.
 
     Args:
-        cost: (m,) mean cost an item, of agents or of one router at several settings.
-        quality: (m,) mean quality.
+        quality: (m,) mean quality, of agents or of one router at several settings.
+        cost: (m,) mean cost an item.
         within: the range of costs, the same for all that are compared; left out, from the cheapest to the dearest here.
 
     Returns:
@@ -164,14 +136,14 @@ def aiq(cost: npt.ArrayLike, quality: npt.ArrayLike, *, within: tuple[float, flo
     Raises:
         ValueError: the range is the wrong way round, or as `pareto`.
 
-    >>> round(aiq([1, 3], [0.5, 0.9]), 3), round(aiq([1, 3], [0.5, 0.9], within=(1, 5)), 3)
+    >>> round(aiq([0.5, 0.9], [1, 3]), 3), round(aiq([0.5, 0.9], [1, 3], within=(1, 5)), 3)
     (0.7, 0.8)
     """
-    c, q = _points(cost, quality)
+    q, c = _points(quality, cost)
     low, high = within if within is not None else (float(c.min()), float(c.max()))
     if not low <= high:
         raise ValueError(f"a range of costs goes from low to high; this goes from {low} to {high}")
-    corners = hull(c, q)
+    corners = hull(q, c)
     if high == low:
         return float(np.interp(low, c[corners], q[corners], left=0.0))
     start = max(low, float(c[corners[0]]))
@@ -264,10 +236,10 @@ def _matched(
         raise ValueError(f"agent {agent} of {m} cannot be set against others: columns go from 0 to {m - 1}")
 
     def once(q: Floats, c: Floats) -> tuple[float, float]:
-        others = np.delete(c, agent), np.delete(q, agent)
+        others = np.delete(q, agent), np.delete(c, agent)
         if by_quality:
-            return float(c[agent]), hull_cost(*others, float(q[agent]))
-        return float(q[agent]), hull_quality(*others, float(c[agent]))
+            return float(c[agent]), _hull_cost(*others, float(q[agent]))
+        return float(q[agent]), _hull_quality(*others, float(c[agent]))
 
     own, mixed = once(right.mean(axis=0), paid.mean(axis=0))
     draws = np.array(
@@ -287,8 +259,8 @@ def _matched(
     )
 
 
-def _points(cost: npt.ArrayLike, quality: npt.ArrayLike) -> tuple[Floats, Floats]:
+def _points(quality: npt.ArrayLike, cost: npt.ArrayLike) -> tuple[Floats, Floats]:
     q = np.asarray(quality, dtype=float)
     if q.ndim != 1 or not q.size or not np.isfinite(q).all():
         raise ValueError(f"one finite quality an agent is needed; these have the shape {q.shape}")
-    return as_cost(cost, q.shape), q
+    return q, as_cost(cost, q.shape)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Interval(NamedTuple):
@@ -32,6 +32,8 @@ def percentile(draws: npt.ArrayLike, level: float = 0.95) -> Interval:
     >>> [round(end) for end in percentile(range(101), level=0.9)]
     [5, 95]
     """
+    import numpy as np  # here, since an `Interval` must not cost the import
+
     values = np.asarray(draws, dtype=float).ravel()
     values = values[np.isfinite(values)]
     if not values.size:

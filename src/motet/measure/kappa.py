@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats
+from motet.measure.arrays import Floats, quotient
 
 
 def cohen(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
@@ -40,7 +40,7 @@ def cohen(first: npt.ArrayLike, second: npt.ArrayLike) -> float:
     agreement = float((counts == 2).any(axis=1).mean())
     labels = np.unique(np.concatenate([np.asarray(first), np.asarray(second)]))
     shares = [(np.asarray(coder)[:, None] == labels).mean(axis=0) for coder in (first, second)]
-    return _beyond(agreement, float(shares[0] @ shares[1]))
+    return float(beyond_chance(agreement, shares[0] @ shares[1]))
 
 
 def fleiss(labels: npt.ArrayLike) -> float:
@@ -65,7 +65,24 @@ def fleiss(labels: npt.ArrayLike) -> float:
     coders = table.shape[1]
     agreement = float(((counts * (counts - 1)).sum(axis=1) / (coders * (coders - 1))).mean())
     shares = counts.mean(axis=0) / coders
-    return _beyond(agreement, float((shares**2).sum()))
+    return float(beyond_chance(agreement, (shares**2).sum()))
+
+
+def beyond_chance(agreement: npt.ArrayLike, chance: npt.ArrayLike) -> Floats:
+    """Kappa from its two parts.
+
+    Args:
+        agreement: any shape, from 0 to 1.
+        chance: the agreement that is expected by chance.
+
+    Returns:
+        The shape of the two together; NaN where chance alone is full agreement.
+
+    >>> beyond_chance([0.75, 1.0], [0.5, 1.0]).tolist()
+    [0.5, nan]
+    """
+    expected = np.asarray(chance, dtype=float)
+    return quotient(np.asarray(agreement, dtype=float) - expected, 1 - expected, least=1e-12)
 
 
 def _counts(coders: list[npt.NDArray[np.generic]]) -> Floats:
@@ -76,7 +93,3 @@ def _counts(coders: list[npt.NDArray[np.generic]]) -> Floats:
     labels, number = np.unique(np.concatenate(coders), return_inverse=True)
     cells = np.tile(np.arange(n), len(coders)) * len(labels) + number
     return np.bincount(cells, minlength=n * len(labels)).reshape(n, len(labels)).astype(float)
-
-
-def _beyond(agreement: float, chance: float) -> float:
-    return (agreement - chance) / (1 - chance) if chance < 1 - 1e-12 else float("nan")

@@ -10,7 +10,7 @@ McNemar, "Note on the sampling error of the difference between correlated propor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,21 @@ if TYPE_CHECKING:
     Outcomes = Sequence[bool] | npt.NDArray[np.bool_] | npt.NDArray[np.integer] | npt.NDArray[np.floating]
 
 
-def mcnemar(first: Outcomes, second: Outcomes) -> tuple[int, int, float]:
+class McNemar(NamedTuple):
+    """The two kinds of items that tell, and what they say.
+
+    Attributes:
+        only_first: items only the first agent got right.
+        only_second: items only the second did.
+        p: the two-sided p-value.
+    """
+
+    only_first: int
+    only_second: int
+    p: float
+
+
+def mcnemar(first: Outcomes, second: Outcomes) -> McNemar:
     """The exact test on paired outcomes.
 
     Args:
@@ -27,13 +41,13 @@ def mcnemar(first: Outcomes, second: Outcomes) -> tuple[int, int, float]:
         second: the same for the second, in the same order.
 
     Returns:
-        Items only the first got right, items only the second did, and the two-sided p-value.
+        The discordant items, and the two-sided p-value.
 
     Raises:
         ValueError: the two are not of one length, or an array holds anything but 0 and 1.
 
     >>> mcnemar([True] * 9 + [False], [False] * 9 + [True])
-    (9, 1, 0.021484375)
+    McNemar(only_first=9, only_second=1, p=0.021484375)
     """
     if len(first) != len(second):
         raise ValueError(f"outcomes of {len(first)} and {len(second)} items are not paired")
@@ -42,7 +56,7 @@ def mcnemar(first: Outcomes, second: Outcomes) -> tuple[int, int, float]:
         only_second = sum(b and not a for a, b in zip(first, second, strict=True))
     else:
         only_first, only_second = _discordant(first, second)
-    return only_first, only_second, exact_sign(only_first, only_second)
+    return McNemar(only_first, only_second, exact_sign(only_first, only_second))
 
 
 def _discordant(first: Outcomes, second: Outcomes) -> tuple[int, int]:

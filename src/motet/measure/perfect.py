@@ -23,8 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats, Ints, as_correct
-from motet.measure.frontier import as_cost
+from motet.measure.arrays import Floats, Ints, as_correct, as_cost
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import NONE, Floats, Ints, as_answers, as_gold
+from motet.measure.arrays import NONE, Floats, Ints, as_answers, as_gold, run_starts
 
 Ties = Literal["best", "expected"]
 
@@ -27,18 +27,21 @@ _CLOSE: Final = 1e-9
 
 
 class Tally(NamedTuple):
-    """The votes, one entry for each distinct answer of each item, in the order of items and of answers' numbers."""
+    """The votes, one entry for each distinct answer of each item, in the order of items and of answers' numbers.
+
+    Attributes:
+        item: (g,) whose answer it is.
+        answer: (g,) its number.
+        votes: (g,) the summed weights of those who gave it.
+        first: (g,) the first column that gave it.
+        group: (n, m) for each cell the entry of its answer, `NONE` where there is none.
+    """
 
     item: Ints
-    """(g,) whose answer it is."""
     answer: Ints
-    """(g,) its number."""
     votes: Floats
-    """(g,) the summed weights of those who gave it."""
     first: Ints
-    """(g,) the first column that gave it."""
     group: Ints
-    """(n, m) for each cell the entry of its answer, `NONE` where there is none."""
 
 
 def tally(answers: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Tally:
@@ -59,14 +62,12 @@ def tally(answers: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Tally
     """
     table = as_answers(answers)
     n, m = table.shape
-    weight = as_weights(weights, m)
+    weight = _weights(weights, m)
     # Sorting is by far the longest part; numpy sorts 16-bit integers by radix, several times faster than wider ones.
     small = table.astype(np.int16) if table.max() < np.iinfo(np.int16).max else table
     order = np.argsort(small, axis=1, kind="stable")
     ranked = np.take_along_axis(table, order, axis=1)
-    starts = np.ones((n, m), dtype=bool)
-    starts[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    starts &= ranked != NONE
+    starts = run_starts(ranked) & (ranked != NONE)
     # The NONE cells of a row come first in it, before its first start: they get the number of the row before and are
     # blanked out last.
     number = np.cumsum(starts.ravel()).reshape(n, m) - 1
@@ -128,6 +129,7 @@ def elect(items: int, count: Tally, scores: Floats | None = None) -> Ints:
 def plurality_right(
     answers: npt.ArrayLike,
     gold: npt.ArrayLike,
+    *,
     ties: Ties = "best",
     weights: npt.ArrayLike | None = None,
 ) -> Floats:
@@ -164,7 +166,7 @@ def plurality_right(
     return share
 
 
-def as_weights(values: npt.ArrayLike | None, agents: int) -> Floats:
+def _weights(values: npt.ArrayLike | None, agents: int) -> Floats:
     """Check the weights of votes.
 
     Args:
@@ -177,7 +179,7 @@ def as_weights(values: npt.ArrayLike | None, agents: int) -> Floats:
     Raises:
         ValueError: it has another shape or is not finite.
 
-    >>> as_weights(None, 2).tolist()
+    >>> _weights(None, 2).tolist()
     [1.0, 1.0]
     """
     if values is None:

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats, Ints, as_correct
+from motet.measure.arrays import Floats, Ints, as_correct, quotient
 from motet.measure.bootstrap import Estimate, bootstrap_means, weights
 from motet.measure.interval import percentile
+from motet.measure.ranking import by_mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ def rank_stability(
     np.add.at(places, (order, np.broadcast_to(np.arange(m), order.shape)), 1.0)
     places /= resamples
     reached = np.cumsum(places, axis=1)
-    best = int(np.argsort(-table.mean(axis=0), kind="stable")[0])
+    best = int(by_mean(table.mean(axis=0))[0])
     tail = (1 - level) / 2 - 1e-9
     return RankStability(
         places,
@@ -146,10 +147,9 @@ def midranks(values: npt.ArrayLike) -> Floats:
     return ranks
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
-    """NaN, without a warning, where `below` is zero but for rounding."""
-    safe = below > 1e-12
-    return np.clip(np.where(safe, above / np.where(safe, below, 1.0), np.nan), -1, 1)
+def _within(above: Floats, below: Floats) -> Floats:
+    """A correlation: NaN where a side is constant but for rounding, and no more than 1 by rounding."""
+    return np.clip(quotient(above, below, least=1e-12), -1, 1)
 
 
 def _correlated(w: Floats, x: Floats, y: Floats) -> Floats:
@@ -157,7 +157,7 @@ def _correlated(w: Floats, x: Floats, y: Floats) -> Floats:
     total = w.sum(axis=1, keepdims=True)
     dx = x - (w * x).sum(axis=1, keepdims=True) / total
     dy = y - (w * y).sum(axis=1, keepdims=True) / total
-    return _ratio((w * dx * dy).sum(axis=1), np.sqrt((w * dx * dx).sum(axis=1)) * np.sqrt((w * dy * dy).sum(axis=1)))
+    return _within((w * dx * dy).sum(axis=1), np.sqrt((w * dx * dx).sum(axis=1)) * np.sqrt((w * dy * dy).sum(axis=1)))
 
 
 def _pearson(w: Floats, x: Floats, y: Floats) -> Floats:
@@ -178,4 +178,4 @@ def _kendall(w: Floats, x: Floats, y: Floats) -> Floats:
         sums: Floats = ((w @ matrix) * w).sum(axis=1)
         return sums
 
-    return _ratio(form(signs[0] * signs[1]), np.sqrt(form(signs[0] ** 2)) * np.sqrt(form(signs[1] ** 2)))
+    return _within(form(signs[0] * signs[1]), np.sqrt(form(signs[0] ** 2)) * np.sqrt(form(signs[1] ** 2)))

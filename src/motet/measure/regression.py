@@ -24,28 +24,31 @@ from motet.measure.arrays import Floats
 
 @dataclass(frozen=True)
 class Regression:
-    """The fitted line."""
+    """The fitted line.
+
+    Attributes:
+        intercept: α: what a mixture of quality and diversity 0 would reach.
+        quality: β_q: what one more unit of average quality adds.
+        diversity: β_d: what one more unit of diversity adds.
+        intercept_error: the standard error of α.
+        quality_error: the standard error of β_q.
+        diversity_error: the standard error of β_d.
+        quality_standard: β_q in standard deviations of the result for one of quality.
+        diversity_standard: β_d in standard deviations of the result for one of diversity.
+        r2: the share of the result's variance that the line explains; NaN if the result does not vary.
+        committees: how many committees it was fitted on.
+    """
 
     intercept: float
-    """α: what a mixture of quality and diversity 0 would reach."""
     quality: float
-    """β_q: what one more unit of average quality adds."""
     diversity: float
-    """β_d: what one more unit of diversity adds."""
     intercept_error: float
-    """The standard error of α."""
     quality_error: float
-    """The standard error of β_q."""
     diversity_error: float
-    """The standard error of β_d."""
     quality_standard: float
-    """β_q in standard deviations of the result for one of quality."""
     diversity_standard: float
-    """β_d in standard deviations of the result for one of diversity."""
     r2: float
-    """The share of the result's variance that the line explains; NaN if the result does not vary."""
     committees: int
-    """How many committees it was fitted on."""
 
 
 def mixture_regression(mixture: npt.ArrayLike, quality: npt.ArrayLike, diversity: npt.ArrayLike) -> Regression:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Floats, Ints, as_answers, as_correct
+from motet.measure.arrays import Floats, Ints, as_answers, as_correct, run_places, run_starts
 from motet.measure.calibration import auc
 
 
@@ -61,16 +61,16 @@ def distinct(answers: npt.ArrayLike) -> Ints:
     [1, 3]
     """
     ranked = np.sort(as_answers(answers), axis=1)
-    count: Ints = (1 + (np.diff(ranked, axis=1) != 0).sum(axis=1)).astype(np.int64)
+    count: Ints = run_starts(ranked).sum(axis=1).astype(np.int64)
     return count
 
 
-def failure_auc(answers: npt.ArrayLike, correct: npt.ArrayLike) -> float:
+def failure_auc(correct: npt.ArrayLike, answers: npt.ArrayLike) -> float:
     """How well the number of distinct answers, or paths, tells failed runs from successful ones.
 
     Args:
-        answers: (n, r) as in `distinct`.
-        correct: (n, r) 1 right, 0 wrong, of the same runs.
+        correct: (n, r) 1 right, 0 wrong.
+        answers: (n, r) of the same runs, as in `distinct`.
 
     Returns:
         From 0 to 1; 1/2 where it tells nothing, NaN where all runs fail or none does.
@@ -78,19 +78,19 @@ def failure_auc(answers: npt.ArrayLike, correct: npt.ArrayLike) -> float:
     Raises:
         ValueError: the shapes differ, or an outcome is not 0 or 1.
 
-    >>> failure_auc([[1, 1], [1, 2]], [[1, 1], [0, 0]])
+    >>> failure_auc([[1, 1], [0, 0]], [[1, 1], [1, 2]])
     1.0
     """
-    right, count = _told(answers, correct)
+    right, count = _told(correct, answers)
     return auc(np.repeat(count, right.shape[1]), 1 - right.ravel())
 
 
-def accuracy_by_distinct(answers: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Floats, Ints]:
+def accuracy_by_distinct(correct: npt.ArrayLike, answers: npt.ArrayLike) -> tuple[Floats, Ints]:
     """How accurate items are whose runs show one, two, ... different answers, or paths.
 
     Args:
-        answers: (n, r) as in `distinct`.
-        correct: (n, r) of the same runs.
+        correct: (n, r).
+        answers: (n, r) of the same runs, as in `distinct`.
 
     Returns:
         (r,) mean correctness of the items with 1, 2, ... r of them, NaN where there are none, and (r,) their number.
@@ -98,10 +98,10 @@ def accuracy_by_distinct(answers: npt.ArrayLike, correct: npt.ArrayLike) -> tupl
     Raises:
         ValueError: the shapes differ, or as `as_correct`.
 
-    >>> accuracy_by_distinct([[1, 1], [1, 2]], [[1, 1], [1, 0]])[0].tolist()
+    >>> accuracy_by_distinct([[1, 1], [1, 0]], [[1, 1], [1, 2]])[0].tolist()
     [1.0, 0.5]
     """
-    right, count = _told(answers, correct)
+    right, count = _told(correct, answers)
     r = right.shape[1]
     items = np.bincount(count, minlength=r + 1)[1:]
     total = np.bincount(count, right.mean(axis=1), minlength=r + 1)[1:]
@@ -176,7 +176,7 @@ def run_gap(correct: npt.ArrayLike) -> RunGap:
     return RunGap(mean, best, float(runs.min()), best - mean, float(right.max(axis=1).mean()))
 
 
-def _told(answers: npt.ArrayLike, correct: npt.ArrayLike) -> tuple[Floats, Ints]:
+def _told(correct: npt.ArrayLike, answers: npt.ArrayLike) -> tuple[Floats, Ints]:
     right = as_correct(correct)
     if np.shape(answers) != right.shape:
         raise ValueError(f"each run needs an answer and an outcome; these have {np.shape(answers)} and {right.shape}")
@@ -199,11 +199,7 @@ def _pairs_apart(outcomes: npt.ArrayLike) -> Floats:
     r = labels.shape[1]
     if r < 2:
         raise ValueError("a single run has nothing to be compared with: at least two runs an item are needed")
-    ranked = np.sort(labels, axis=1)
     # Each value at place j of its run of equals makes j pairs with those before it.
-    fresh = np.ones(ranked.shape, dtype=bool)
-    fresh[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    at = np.arange(r)
-    start = np.maximum.accumulate(np.where(fresh, at, 0), axis=1)
-    apart: Floats = 1 - (at - start).sum(axis=1) / (r * (r - 1) / 2)
+    alike = run_places(np.sort(labels, axis=1)).sum(axis=1)
+    apart: Floats = 1 - alike / (r * (r - 1) / 2)
     return apart

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from motet.measure.arrays import Ints
+from motet.measure.arrays import Ints, as_square
 
 
 def by_similarity(similarity: npt.ArrayLike) -> Ints:
@@ -29,9 +29,7 @@ def by_similarity(similarity: npt.ArrayLike) -> Ints:
     >>> by_similarity([[1, 0, 0.9, 0], [0, 1, 0, 0.8], [0.9, 0, 1, 0.1], [0, 0.8, 0.1, 1]]).tolist()
     [0, 2, 3, 1]
     """
-    given = np.asarray(similarity, dtype=float)
-    if given.ndim != 2 or given.shape[0] != given.shape[1]:
-        raise ValueError(f"similarities are a square matrix of agents by agents; this has {given.shape}")
+    given = as_square(similarity)
     m = len(given)
     if not m:
         return np.zeros(0, dtype=np.int64)

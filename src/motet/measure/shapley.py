@@ -38,14 +38,17 @@ from motet.measure.vote_curve import Poll
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """Shapley values by sampling."""
+    """Shapley values by sampling.
+
+    Attributes:
+        value: (m,) the values; their sum is the quality of the whole pool.
+        error: (m,) the standard error that sampling orders leaves in each. Nothing in it is about other items.
+        orders: how many orders each item drew.
+    """
 
     value: Floats
-    """(m,) the values; their sum is the quality of the whole pool."""
     error: Floats
-    """(m,) the standard error that sampling orders leaves in each. Nothing in it is about other items."""
     orders: int
-    """How many orders each item drew."""
 
 
 def shapley_any_right(correct: npt.ArrayLike) -> Floats:

@@ -25,35 +25,38 @@ import numpy.typing as npt
 from motet.measure.arrays import Floats, Ints, as_correct
 from motet.measure.committee import Objective, best_committees, committee_right
 from motet.measure.interval import Interval, percentile
-from motet.measure.vote_curve import ranking
+from motet.measure.ranking import by_mean, ranking
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """A committee's and the best single agent's quality, on the items they were chosen on and on others."""
+    """A committee's and the best single agent's quality, on the items they were chosen on and on others.
+
+    Attributes:
+        in_sample: mean quality of the chosen committee on the part it was chosen on.
+        out_of_sample: its mean quality on the other part: the honest figure.
+        band: where the middle `level` of splits put `out_of_sample`.
+        single_in_sample: the same for the best single agent, on the part it was chosen on.
+        single_out_of_sample: and on the other part.
+        gain: mean of the committee's quality minus the single agent's, both on the other part.
+        gain_band: where the middle `level` of splits put `gain`.
+        members: the committee chosen most often, the agent of highest mean correctness first.
+        agreement: the share of splits that chose it.
+        single: the agent chosen most often as the best single one.
+        single_agreement: the share of splits that chose it.
+    """
 
     in_sample: float
-    """Mean quality of the chosen committee on the part it was chosen on."""
     out_of_sample: float
-    """Its mean quality on the other part: the honest figure."""
     band: Interval
-    """Where the middle `level` of splits put `out_of_sample`."""
     single_in_sample: float
-    """The same for the best single agent, on the part it was chosen on."""
     single_out_of_sample: float
-    """And on the other part."""
     gain: float
-    """Mean of the committee's quality minus the single agent's, both on the other part."""
     gain_band: Interval
-    """Where the middle `level` of splits put `gain`."""
     members: tuple[int, ...]
-    """The committee chosen most often, the agent of highest mean correctness first."""
     agreement: float
-    """The share of splits that chose it."""
     single: int
-    """The agent chosen most often as the best single one."""
     single_agreement: float
-    """The share of splits that chose it."""
 
 
 def transfer(
@@ -107,7 +110,7 @@ def transfer(
             scores[members] = np.asarray(score(members), dtype=float)
             if scores[members].shape != (n,):
                 raise ValueError(f"the score of {members} has the shape {scores[members].shape}; {n} items need {(n,)}")
-        single = int(ranking(table[here])[0])
+        single = int(by_mean(table[here].mean(axis=0))[0])
         figures[:, draw] = (
             scores[members][here].mean(),
             scores[members][there].mean(),

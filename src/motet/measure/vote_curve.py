@@ -26,36 +26,31 @@ import numpy.typing as npt
 from motet.measure.arrays import NONE, UNKNOWN, Floats, Ints, as_answers, as_correct, as_gold
 from motet.measure.majority import add_voter, wins
 from motet.measure.plurality import Ties, as_ties, tally
+from motet.measure.ranking import ranking
 
 
 @dataclass(frozen=True, eq=False)
 class VoteCurve:
-    """Accuracy of the vote by the number of voters. Entry k - 1 is that of k voters."""
+    """Accuracy of the vote by the number of voters. Entry k - 1 is that of k voters.
+
+    Attributes:
+        members: (k,) columns in the order in which they join: by mean correctness, best first.
+        best: (k,) accuracy of the vote of the k best.
+        harmed: (k,) how many items the best single agent had right and this vote lost; expected numbers where it is
+            drawn.
+        rescued: (k,) how many items it had wrong and this vote got right.
+        random: (k,) mean accuracy over random committees.
+        random_low: (k,) the lower end of the band over random committees.
+        random_high: (k,) the upper end.
+    """
 
     members: Ints
-    """(k,) columns in the order in which they join: by mean correctness, best first."""
     best: Floats
-    """(k,) accuracy of the vote of the k best."""
     harmed: Floats
-    """(k,) how many items the best single agent had right and this vote lost; expected numbers where it is drawn."""
     rescued: Floats
-    """(k,) how many items it had wrong and this vote got right."""
     random: Floats
-    """(k,) mean accuracy over random committees."""
     random_low: Floats
-    """(k,) the lower end of the band over random committees."""
     random_high: Floats
-    """(k,) the upper end."""
-
-
-def ranking(correct: npt.ArrayLike) -> Ints:
-    """Columns by mean correctness, best first; ties in the order of the columns.
-
-    >>> ranking([[0, 1, 1], [0, 1, 0]]).tolist()
-    [1, 2, 0]
-    """
-    order: Ints = np.argsort(-as_correct(correct).mean(axis=0), kind="stable").astype(np.int64)
-    return order
 
 
 def vote_curve(

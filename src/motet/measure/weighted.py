@@ -26,14 +26,17 @@ from motet.measure.plurality import Ties, plurality_right, tally
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """A weighted vote whose weights were learned on other items than it was scored on."""
+    """A weighted vote whose weights were learned on other items than it was scored on.
+
+    Attributes:
+        right: (n,) whether the vote was right.
+        weights: (folds, m) the weights with which each fold was voted on.
+        fold: (n,) the fold of each item.
+    """
 
     right: Floats
-    """(n,) whether the vote was right."""
     weights: Floats
-    """(folds, m) the weights with which each fold was voted on."""
     fold: Ints
-    """(n,) the fold of each item."""
 
 
 def log_odds(quality: npt.ArrayLike, *, classes: int = 2, items: npt.ArrayLike | None = None) -> Floats:
@@ -117,5 +120,5 @@ def cross_fitted(
         trials = given[~held].sum(axis=0)
         share = correct[~held].sum(axis=0) / np.maximum(trials, 1)
         weights[part] = log_odds(share, classes=classes, items=trials)
-        won[held] = plurality_right(table[held], right[held], ties, weights[part])
+        won[held] = plurality_right(table[held], right[held], ties=ties, weights=weights[part])
     return Weighted(won, weights, fold)

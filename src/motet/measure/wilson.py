@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+from motet.measure.interval import Interval
 
-def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]:
+
+def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
     """The interval of a share.
 
     Args:
@@ -37,4 +39,4 @@ def wilson(successes: float, n: int, level: float = 0.95) -> tuple[float, float]
     scale = 1 + z * z / n
     centre = (share + z * z / (2 * n)) / scale
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / scale
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return Interval(max(0.0, centre - half), min(1.0, centre + half))

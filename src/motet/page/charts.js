@@ -38,6 +38,7 @@
     style: { background: "transparent", fontSize: "12px", color: "inherit", overflow: "visible" },
     x: { label: chart.x, labelAnchor: "center", labelArrow: "none", ticks: Math.max(3, Math.floor(width / 90)),
       ...(chart.logarithmic ? { type: "log", tickFormat: (v) => (marks(width).includes(mantissa(v)) ? figure(v) : "") } : {}),
+      ...(chart.rows.every((row) => Number.isInteger(row[0])) ? { tickFormat: (v) => (Number.isInteger(v) ? figure(v) : "") } : {}),
       ...(chart.percent.includes("x") ? { tickFormat: (v) => `${Math.round(100 * v)} %` } : {}) },
     y: { label: chart.y, grid: true, labelArrow: "none", nice: true, ...(chart.percent.includes("y")
       ? { tickFormat: (v) => `${Number((100 * v).toFixed(1))} %` } : {}) },

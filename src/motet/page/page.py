@@ -18,6 +18,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from motet.printable import printable
+
 Cell = str | float | int | bool | None
 """What a table or a chart holds."""
 
@@ -148,7 +150,7 @@ def _section(section: Section) -> str:
 
 def _shown(text: str) -> str:
     """Escaped, and with no line break between a figure and its unit or its sign."""
-    return re.sub(r"(?<=\d) (?=%)|(?<=[=<>]) (?=\d)|(?<=\bp) (?=[=<])", "&nbsp;", html.escape(text))
+    return re.sub(r"(?<=\d) (?=%)|(?<=[=<>]) (?=\d)|(?<=\bp) (?=[=<])", "&nbsp;", html.escape(printable(text)))
 
 
 def _cell(text: str) -> str:

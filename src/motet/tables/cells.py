@@ -20,7 +20,7 @@ from motet.measure.arrays import Floats
 
 KEPT: Final = 100_000
 """Distinct texts that are remembered at most."""
-MISSING: Final = frozenset({"", "nan", "na", "n/a", "null"})
+MISSING: Final = frozenset({"", "nan", "na", "n/a", "#n/a", "<na>", "null", "none"})
 """Texts, in any case, that say that a number is not recorded."""
 _WORDS: Final = {
     **dict.fromkeys(("true", "yes", "right", "correct", "pass", "passed"), 1.0),

@@ -8,7 +8,9 @@ Here is decided, once for every format,
   votes are counted as answers are judged; a note says how many answers are right only by their keys.
 * what the right answer is, where there are results and answers but nobody gives it: what most right cells answered.
 * what an empty answer is. It is no answer: it votes for nothing, and is wrong where the answers are judged here. Where
-  the record says that it is right, the empty text is the answer.
+  the record says that it is right, the empty text is the answer; unless the same record calls another empty answer to
+  that item wrong, or another text right: then answers were not written down. Where that is so of more than a few, no
+  answer is used, since a vote that counts such cells as one answer would be right wherever any agent is.
 * what is missing. A cell without a result is missing, never wrong; so is, without results, an empty cell in a
   matrix of answers, which does not say that the agent was asked.
 * that agents and items without any result are left out, with a note.
@@ -30,6 +32,8 @@ from motet.tables.table import CELLS, Draws, Table, unrecorded
 Texts = npt.NDArray[np.object_]
 """Answers as text: "" for no answer, None where it is not recorded whether there was one."""
 
+_SLIPS: Final = 0.01
+"""Of the right cells, those without an answer at most that are slips of the record, rather than answers left out."""
 _LISTED: Final = 3
 """Names that a note lists at most."""
 
@@ -152,6 +156,8 @@ class Draft:
         else:
             assert self.correct is not None
             correct = self.correct
+            if answers is not None and self._unwritten(answers, draw_answers, gold, correct):
+                answers = draw_answers = gold = None
             if answers is not None:
                 blank = self._answer_nothing(answers, gold, correct, texts)
                 if blank is not None and draw_answers is not None and self.draw_correct is not None:
@@ -168,9 +174,24 @@ class Draft:
             raise ValueError(f"results have the shape {correct.shape} where {shape} is needed")
         return answers, gold, tuple(texts), correct, draws
 
+    def _unwritten(self, answers: Ints, draws: Ints | None, gold: Ints | None, correct: Floats) -> bool:
+        """Whether the answers are too incomplete to be used beside results; a note says so."""
+        if (answers == NONE).all() and (draws is None or (draws == NONE).all()):
+            self.notes.append("the answers are all empty, and are not used")
+            return True
+        odd = int(_empty_right(answers, correct)[_contradicted(answers, gold, correct)].sum())
+        right = int((correct == 1).sum())
+        if odd > _SLIPS * right:
+            self.notes.append(
+                f"answers are not used: {odd} of {right} right cells have an empty one, on items to which an empty "
+                "answer is wrong or another one is right; fill them in, or leave the answers out"
+            )
+            return True
+        return False
+
     def _answer_nothing(self, answers: Ints, gold: Ints | None, correct: Floats, texts: list[str]) -> int | None:
         """Number the empty text where it is an answer: in cells that are right with nothing in them."""
-        right = (answers == NONE) & (correct == 1)
+        right = _empty_right(answers, correct) & ~_contradicted(answers, gold, correct)[:, None]
         if not right.any():
             return None
         blank = len(texts)
@@ -212,6 +233,23 @@ class Draft:
                 f"{differs} of {int(decided.sum())} recorded results differ from comparing the answers with "
                 "the right ones; the record counts"
             )
+
+
+def _empty_right(answers: Ints, correct: Floats) -> Bools:
+    """Cells that are right with nothing in them."""
+    found: Bools = (answers == NONE) & (correct == 1)
+    return found
+
+
+def _contradicted(answers: Ints, gold: Ints | None, correct: Floats) -> Bools:
+    """(n,) items to which an empty answer is right and wrong, or right beside a text that is right too."""
+    blank = _empty_right(answers, correct).any(axis=1)
+    wrong = ((answers == NONE) & (correct == 0)).any(axis=1)
+    other = ((answers != NONE) & (correct == 1)).any(axis=1)
+    if gold is not None:
+        other |= gold >= 0
+    found: Bools = blank & (wrong | other)
+    return found
 
 
 def check_cells(items: int, agents: int, draws: int, where: object) -> None:

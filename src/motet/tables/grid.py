@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +22,8 @@ from motet.tables.table import CELLS
 DELIMITERS: Final = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _NO_NAME: Final = "__index_level_0__"
 """What a data frame's index without a name is called in Parquet."""
+_SAID: Final = re.compile(r'"?sep=([,;\t])"?[,;\t]*', re.IGNORECASE)
+"""A first line that tells spreadsheets the separator."""
 _LOOKED: Final = 20
 """Lines by which the delimiter is told."""
 
@@ -73,9 +76,17 @@ def csv_grid(source: Source) -> Grid:
     with reading(source.path):
         delimiter = _delimiter(source)
         lines = _csv_lines(source, delimiter)
-        _, columns = next(lines)
-    names = tuple(name.strip() for name in columns)
-    return Grid(source, names, _even(source, lines, len(names)), f"columns separated by {DELIMITERS[delimiter]}")
+        _, columns = next(lines, (0, []))
+        if columns and columns[0].lower() == "sep=" and not any(columns[1:]):
+            _, columns = next(lines, (0, []))
+        if not columns:
+            raise UsageError(f"{source.path}: an empty file")
+    names = [name.strip() for name in columns]
+    width = len(names)
+    while len(names) > 1 and not names[-1]:
+        names.pop()  # spreadsheets keep columns that once held something
+    rows = _even(source, lines, width, len(names))
+    return Grid(source, tuple(names), rows, f"columns separated by {DELIMITERS[delimiter]}")
 
 
 def _csv_lines(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -89,7 +100,10 @@ def _csv_lines(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]
             raise csv.Error(f"line {reader.line_num}: {error}") from error
 
 
-def _even(source: Source, lines: Iterable[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
+def _even(
+    source: Source, lines: Iterable[tuple[int, list[str]]], width: int, named: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows of `width` cells, of which the first `named` are those of columns with names."""
     for line, row in lines:
         if (len(row) != width or not row[0]) and not any(text.strip() for text in row):
             continue  # a line of separators, as spreadsheets leave at the end
@@ -97,12 +111,19 @@ def _even(source: Source, lines: Iterable[tuple[int, list[str]]], width: int) ->
             raise UsageError(
                 f"{source.path}:{line}: {len(row)} columns where the header has {width}; fill in or remove the line"
             )
+        if named < width:
+            for column in range(named, width):
+                if row[column].strip():
+                    raise UsageError(f"{source.path}:{line}: column {column + 1} has no name; name or remove it")
+            row = row[:named]
         yield line, row
 
 
 def _delimiter(source: Source) -> str:
     with source.text() as text:
         head = list(itertools.islice(text, _LOOKED))
+    if head and (said := _SAID.fullmatch(head[0].strip("\r\n "))):
+        return said[1]
     fits: dict[str, int] = {}
     widest: dict[str, int] = {}
     for delimiter in DELIMITERS:
@@ -182,7 +203,7 @@ def parquet_grid(source: Source) -> Grid:
             file = pq.ParquetFile(io.BytesIO(stream.read()))
             names = [str(name) for name in file.schema_arrow.names]
             index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise UsageError(f"{source.path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
     if file.metadata.num_rows * len(names) > CELLS:
         raise UsageError(f"{source.path}: more than {CELLS:,} cells; split it by items")
@@ -195,7 +216,7 @@ def parquet_grid(source: Source) -> Grid:
                 columns = [[cell(value) for value in batch.column(place).to_pylist()] for place in order]
                 for row in zip(*columns, strict=True):
                     yield next(number), list(row)
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
             raise UsageError(f"{source.path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
 
     return Grid(source, tuple("" if names[place] == _NO_NAME else names[place] for place in order), rows(), "Parquet")

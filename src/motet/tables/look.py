@@ -154,7 +154,8 @@ def _rows(found: Look) -> Look:
 
 def files_in(folder: Path, patterns: Sequence[str]) -> list[Path]:
     """The files in a folder and the folders in it whose names match, in the order of their paths."""
-    found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
+    with reading(folder):
+        found = {path for pattern in patterns for path in folder.rglob(pattern) if path.is_file()}
     return sorted(path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts))
 
 

@@ -1,7 +1,7 @@
 """The results file of `motet bench`: every entry, be it a member or a mixture, is an agent.
 
 {"benchmark": "general", "entries": [{"name": "vote", "items": [
-{"id": "general-001", "topic": "knowledge", "right": true, "answer": "Vermeer", "tokens": 12, "seconds": 0.5}]}]}
+    {"id": "general-001", "topic": "knowledge", "right": true, "answer": "Vermeer", "tokens": 12, "seconds": 0.5}]}]}
 """
 
 from __future__ import annotations

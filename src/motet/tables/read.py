@@ -158,7 +158,9 @@ def read(
         draft.samples = _samples(samples, draft)
     if groups is not None:
         draft.families = _families(plain(groups), agents)
-    return draft.table(str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more", name)
+    source = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
+    # A name that is not UTF-8 could be written neither to JSON nor to a page.
+    return draft.table(source.encode("utf-8", "replace").decode(), name)
 
 
 @contextmanager
@@ -214,7 +216,7 @@ def _mostly_numbers(seen: Look) -> bool:
 
 
 def _unknown(seen: Look) -> str:
-    what = ", ".join(sorted(seen.keys)[:6] or seen.names[:4])
+    what = " ".join(", ".join(sorted(seen.keys)[:6] or seen.names[:4]).split())
     return (
         f"{seen.path}: not a format that is known here ({what or 'nothing in it'}); a wide table has a row an item and "
         "a column an agent, a long one has columns item, agent and correct; "
@@ -231,8 +233,8 @@ def _samples(samples: PathLike | int, draft: Draft) -> Ints:
         values, notes = numbers(plain(samples), Counts(), draft.items, draft.agents)
         draft.notes += notes
         return values.astype(np.int64)
-    if count < 1:
-        raise UsageError(f"--samples {count}: at least one draw a cell")
+    if not 1 <= count < 1 << 31:
+        raise UsageError(f"--samples {count}: at least one draw a cell, and no more than there can be")
     return np.full(shape, count, dtype=np.int64)
 
 

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from motet.errors import UsageError
 from motet.measure.arrays import NONE, UNKNOWN, Floats, Ints
+from motet.measure.ranking import by_mean
 
 CELLS: Final = 50_000_000
 """Items times agents (times draws, where single draws are recorded) that a table holds at most: 400 MB an array."""
@@ -164,8 +165,7 @@ class Table:
 
     def ranking(self) -> Ints:
         """(m,) the columns, best agent first: by mean correctness, ties in column order, those without results last."""
-        accuracy = self.accuracy()
-        return np.argsort(np.where(np.isnan(accuracy), 1.0, -accuracy), kind="stable").astype(np.int64)
+        return by_mean(self.accuracy())
 
     def best_first(self) -> Table:
         """The same table with its agents in the order of `ranking`.

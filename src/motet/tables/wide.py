@@ -166,7 +166,7 @@ def align_gold(gold: Mapping[str, str], items: Sequence[str], path: Path) -> lis
 
 def listed_columns(grid: Grid) -> str:
     """The first columns' names, for an error."""
-    shown = ", ".join(name[:40] or "(no name)" for name in grid.columns[:6])
+    shown = ", ".join(" ".join(name.split())[:40] or "(no name)" for name in grid.columns[:6])
     return shown + (", ..." if len(grid.columns) > 6 else "")
 
 
