@@ -9,7 +9,7 @@ Models dress one answer in many sentences, and votes are counted on answers. `no
 the answer; where it finds only a sentence, the words of the question and the words that hold sentences together are
 taken away, and if exactly one short run of words is left, that is the answer. In any doubt the sentence stays whole:
 two answers that are not told to be the same cost a vote, two that are wrongly taken for the same cost an answer.
-The rule is motet's own.
+Where the question asks how many, the only number of the sentence is the answer. The rules are motet's own.
 """
 
 from __future__ import annotations
@@ -31,6 +31,13 @@ _HOLDING = frozenset(
 )
 _DENYING = frozenset("not no never neither nor cannot except unless but".split())  # and whatever ends in n't
 
+# Compiled when first used, as `import motet` has to be quick.
+_CHOICES = r"\b[A-J]\)? ?(?:or|and|&|,)[ (]{1,2}[A-J]\b"  # of which "A" is no article
+_HOW_MANY = r"(?i)\bhow (?:many|much|far|long|old|tall|high|fast|deep|wide|heavy)\b|\bwhat number\b"
+_FIGURE = r"(?a)[$€£]?(?<![\w.,/:^−–-])-?\d[\d,]*(?:\.\d+)?%?(?![\w/:^]|[.,]\d|-\d)"
+_CALCULATED = r"[=+*/^\\<>{}|√×÷]| [-−–] |\d ?\("
+_COMPARED = r"(?i)\b(?:than|or|between|over|under|least|most|up to|nearly|almost|from|either|minus|negative)\s+[$€£]?$"
+
 
 def answer(text: str, question: str = "") -> str:
     """The answer that a reply gives to a question.
@@ -42,11 +49,13 @@ def answer(text: str, question: str = "") -> str:
     Returns:
         The answer as the reply puts it; the sentence, or all of it, where the answer can't be told from the rest.
     """
-    from motet.normalise import extract  # its many patterns take a while to compile: not on `import motet`
+    from motet.normalise import extract, is_maths  # its many patterns take a while to compile: not on `import motet`
 
     found = extract(text)
-    if not question or len(found) > 2000 or len(found.split()) <= 2:
+    if not question or len(found) > 2000 or len(found.split()) <= 2 or re.search(_CHOICES, found):
         return found
+    if re.search(_HOW_MANY, question) and (figure := _figure(found)):
+        return figure
     sentence = re.split(r"(?<=\w\w\w)[.!?](?=\s|$)|\n", found, maxsplit=1)[0]  # not after "St." or "J."
     sentence = _ASIDE.split(sentence, maxsplit=1)[0]
     words = list(_WORD.finditer(sentence))
@@ -64,7 +73,11 @@ def answer(text: str, question: str = "") -> str:
     breaks = re.search(r"[;:,()]\s", sentence[words[first].start() : words[last].end()])
     if not whole or breaks or sum(fresh) > LONGEST or sum(not fresh[place] for place in inside) > 2:
         return found
-    return sentence[words[first].start() : words[last].end()]
+    start, end = words[first].start(), words[last].end()
+    edges = {*sentence[max(0, start - 1) : start], *sentence[end : end + 1]}
+    if edges & set("^/+=\\√_{}") or is_maths(found):
+        return found  # what the question does not say of a formula is half of it
+    return sentence[start:end]
 
 
 def right(text: str, accepted: Sequence[str], question: str = "") -> bool:
@@ -76,6 +89,21 @@ def right(text: str, accepted: Sequence[str], question: str = "") -> bool:
     from motet.normalise import matches
 
     return matches(text, accepted) or (bool(question) and matches(answer(text, question), accepted))
+
+
+def _figure(said: str) -> str:
+    """The number in a sentence that holds no other, in digits or in words, and does no sum with it; else `""`."""
+    from motet.numbers import find_words
+
+    figures = list(re.finditer(_FIGURE, said))
+    if len(figures) != 1 or len(re.findall(r"\d[\d.,]*", said)) != 1 or re.search(_CALCULATED, said):
+        return ""
+    words = [word.group().lower().replace("’", "'") for word in _WORD.finditer(said)]
+    if any(word in _DENYING or word.endswith("n't") or word == "or" for word in words):
+        return ""
+    if re.search(_COMPARED, said[: figures[0].start()]) or any(number.value != 1 for number in find_words(said)):
+        return ""
+    return figures[0].group()
 
 
 def _stem(word: str) -> str:

@@ -41,7 +41,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Final
 
-__all__ = ["extract", "matches", "normalise", "same"]
+__all__ = ["extract", "is_maths", "matches", "normalise", "same"]
 
 _SEARCHED: Final = 20_000
 """Characters at the end of a reply in which its answer is looked for."""
@@ -637,6 +637,12 @@ def normalise(text: str) -> str:
 
 _THOUGHT: Final = re.compile(r"</(?:think|thinking|thought|reasoning|scratchpad)>", re.IGNORECASE)
 _NEXT_QUESTION: Final = re.compile(r"\n[*#\s]{0,9}(?:Question|Q|Human|User)(?: \d{1,3})?[*\s]{0,3}:")
+_END: Final = re.compile(r"<\|?(?:eos|eos_token|im_end|end_of_text|endoftext|eot_id|end_of_turn|/s)\|?>", re.IGNORECASE)
+_ROUND_UP: Final = re.compile(
+    r"\n[^\n]{0,20}\b(?:combin|summari[sz]|consider|collect)\w{0,5}\b(?=[^\n]{0,30}\b(?:all|each|every|above|these)\b)"
+    r"[^\n]{0,40}\b(?:answers?|questions?)\b|\n[^\n]{0,20}总结[^\n]{0,12}答案",
+    re.IGNORECASE,
+)
 _TAG: Final = re.compile(r"<(?:final_)?answer>", re.IGNORECASE)
 _KEY: Final = re.compile(r"""["'](?:final[ _]?)?answer["']\s{0,9}:\s{0,9}""", re.IGNORECASE)
 _JSON_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)*)("?)' + r"|'((?:[^'\\]|\\.)*)('?)", re.DOTALL)
@@ -659,25 +665,41 @@ _UNASSERTED: Final = re.compile(
 )
 _DENIED: Final = re.compile(
     r"\W{0,4}(?:not|never|neither|unknown|unclear|incorrect|wrong|correct|right|obtained|rounded|based|given|found"
-    r"|approximated|the same|as follows|provided|in the form)\b(?! option)",
+    r"|approximated|the same|as follows|provided|in the form|(?:likely |probably )?(?:one of|among))\b(?! option)",
     re.IGNORECASE,
 )
+_UNTRUE = r" (?:is|are|was) (?:also )?(?:incorrect|wrong|false|not (?:the |a )?(?:correct|right|true|answer))\b"
+_REFUTED: Final = re.compile(rf"\W{{0,6}}(?:[Oo]ption |[Cc]hoice )?\(?[A-J]\b\W{{0,4}}{_UNTRUE}")
+_CUT: Final = re.compile(r"(?<!\\)\\$")
 _BEFORE_ANSWER: Final = re.compile(r"(?:[\s:>]|(?:\*\*|__)(?=\s))*")
 _BOLD: Final = re.compile(r"\*\*([^*\n]{1,200})\*\*")
+_ANOTHER = r"\W{0,2}[,\s]\s?(?:and |or |& ?)?\(?[A-J]\b(?!(?<=[AI]) (?!and |or |& )[a-z])"
+"""A further letter of a list; "D. A dog" and "D. I think" go on with a word."""
 _CHOICE: Final = re.compile(
     # A letter in brackets, or one that something other than a word follows; not one of several, and no initial.
     r"\W{0,6}?(?:\\text(?:bf)?\{)?(?:[Oo]ption |[Cc]hoice )?"
     r"(?:\(([A-J])\)|([A-J])(?=[)}\].:;*\"'`$,\n]|\s*$|\s+(?:because|since|as|which|for|due|with|[-–—(])))"
-    r"(?!\.? ?[A-Z]\.)(?!\W{0,2}[,\s]\s?(?:and |or |& ?)?\(?[A-J]\b)"
+    rf"(?!\.? ?[A-Z]\.)(?!{_ANOTHER})"
+)
+_LETTERED: Final = re.compile(
+    r"([^()\n]{1,100}?)(?:,? or|,? i\.e\.,?|,? which (?:is|matches|corresponds to|is closest to)(?: the)?"
+    r"(?: correct)?(?: option| choice| answer)?) \(([A-J])\)[.*\s]*(?:$|\n)"
 )
 _SAID: Final = re.compile(
     r"(?:\(([A-J])\)|(?:^|[.!?:,] |[Oo]ption |[Cc]hoice |[Aa]nswer )\**([A-J]))\**"
     r" (?:is|would be) \**(?:the )?(?:most |best )?(?:correct|right|answer|choice|option)"
     r"|\b[Oo]ption \(?([A-J])\)?(?=[\s.)*]{0,4}$)"
-    r"|\b(?:is|be|[Hh]ence|[Tt]hus|[Ss]o|[Tt]herefore|choose|select|pick),? \(([A-J])\)(?![\w(])"
+    r"|\b(?:is|be|closest to|[Hh]ence|[Tt]hus|[Ss]o|[Tt]herefore|choose|select|pick),? \(([A-J])\)(?![\w(])"
+    rf"(?!{_ANOTHER})(?!{_UNTRUE})"
+    r"|\bmak(?:es|ing) \(([A-J])\) the (?:most |best )?(?:correct|right|answer|choice|option)"
+    r"|\bis the (?:correct |right |best )?(?:answer|choice|option) \(([A-J])\)(?=[.*\s]*$)"
 )
+_NONE_OF: Final = re.compile(r"\b(?:none|neither)\b[^.!?]{0,200}$", re.IGNORECASE)
 _LEADING: Final = re.compile(r"\(([A-J])\) \S|([A-J])\) \S|(?:\*\*)?\(?([A-J])[.)]?(?:\*\*)?[.:]?[ \t]*\n")
-_STOP: Final = re.compile(r"(?<![A-Z])(?<!\b(?:[SDM][trs]|Jr|No|vs))(?<!\b(?:Mrs|Inc))[.!?](?=[*\"'”)]{0,3}(?:\s|$))")
+_STOP: Final = re.compile(
+    # The mark first, and then what stands before it: it is looked for several times as fast.
+    r"[.!?](?=[*\"'”)]{0,3}(?:\s|$))(?:(?<![A-Z].)|(?<=°[CFK].))(?<!\b(?:[SDM][trs]|Jr|No|vs).)(?<!\b(?:Mrs|Inc).)"
+)
 _REASON: Final = re.compile(r",? (?:because|since|as it|as the|which|where|so that)\b|, (?:as|so|but)\b|; ")
 _EQUALS: Final = re.compile(r"(?:=|≈|\b(?:is|are|was|were|be|equals|gives|makes|totals)\b)")
 _NOT: Final = re.compile(
@@ -793,6 +815,9 @@ def _after(text: str) -> str:
     choice = _CHOICE.match(text)
     if choice:
         return choice[1] or choice[2]
+    lettered = _LETTERED.match(text) if " (" in text[:140] else None
+    if lettered and not re.search(r"\b[A-J]\b", lettered[1]):
+        return lettered[2]
     text = _BEFORE_ANSWER.sub("", text, count=1)
     bold = _BOLD.match(text)
     if bold:
@@ -813,9 +838,12 @@ def _cued(text: str) -> tuple[int, str]:
         if _UNASSERTED.search(text, max(0, cue.start() - 40), cue.start()):
             continue
         # "The answer is wrong" is a remark, "Answer: wrong" an answer.
-        if not cue[0].endswith((":", "=", "*", "_")) and _DENIED.match(text, cue.end()):
+        remark = not cue[0].endswith((":", "=", "*", "_"))
+        if remark and (_DENIED.match(text, cue.end()) or _REFUTED.match(text, cue.end())):
             continue
         said = _after(text[cue.end() : cue.end() + 600])
+        if said.count("{") > said.count("}") or _CUT.search(said):
+            continue  # within a formula
         if normalise(said):
             return cue.start(), said
     return -1, ""
@@ -857,9 +885,18 @@ def _look(text: str, depth: int = 0) -> str:
         for end in _last(_THOUGHT, text):
             text = text[end.end() :].strip() or text
             break
+    ended = _END.search(text) if "<" in text else None
+    if ended and ended.start():
+        text = text[: ended.start()].strip()
     beyond = _NEXT_QUESTION.search(text)
     if beyond and beyond.start():
         text = text[: beyond.start()].strip()  # a completion that went on to a question of its own
+    several = (
+        "answers" in text or "questions" in text or "each question" in text or "答案" in text
+    )  # much faster to look for
+    round_up = _ROUND_UP.search(text) if several else None
+    if round_up and _ONE_LETTER.fullmatch(normalise(_cued(text[: round_up.start()])[1])):
+        text = text[: round_up.start()].strip()  # all the answers: those to earlier questions too
     if text.startswith("```") and text.endswith("```") and text.count("```") == 2 and "\n" in text:
         text = text[text.index("\n") : -3].strip()
 
@@ -877,6 +914,8 @@ def _look(text: str, depth: int = 0) -> str:
 
     final = text.rsplit("\n", 1)[-1].strip()
     for said_is in _last(_SAID, final):
+        if _NONE_OF.search(final, 0, said_is.start()):
+            continue
         return said_is[said_is.lastindex or 0]
     leading = _LEADING.match(text)
     if leading and not re.search(r"(?<!\w)\(?[B-J]\)", text[leading.end() :]):
@@ -917,6 +956,16 @@ def extract(text: str) -> str:
     ('Paris', 'Paris is the capital of France')
     """
     return _look(text.strip())
+
+
+def is_maths(text: str) -> bool:
+    """Whether the whole of an answer is a number, a formula or a list of them, and not prose.
+
+    >>> [is_maths(x) for x in ("3 km", "-3 + c", "2015 / 2016", "27, -3", "3 of them")]
+    [True, True, True, True, False]
+    """
+    key = normalise(text)
+    return len(key) <= _PARSED and (_quantity(key) is not None or _formula(key) is not None)
 
 
 def same(a: str, b: str) -> bool:
