@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motet.bench.generated import GENERATED
 from motet.bench.suite import BUILT_IN, Suite, Task, load_suite
 from motet.errors import UsageError
 
@@ -57,12 +58,12 @@ def write(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-def test_built_in_names_are_the_shipped_files() -> None:
-    """Every suite file is listed, every listed suite loads, and each states its licence and instructions."""
+def test_built_in_names_are_what_ships() -> None:
+    """Every suite file and maker is listed, every listed suite loads, and each states its licence and instructions."""
     shipped = {Path(entry.name).stem for entry in files("motet.bench").joinpath("suites").iterdir()}
-    assert shipped == set(BUILT_IN)
+    assert shipped | set(GENERATED) == set(BUILT_IN)
     for name in BUILT_IN:
-        suite = load_suite(name)
+        suite = load_suite(name, n=24)
         assert suite.name == name
         assert suite.licence
         assert suite.source
@@ -171,14 +172,22 @@ def test_whatever_is_written_is_read_back(
         ('{"input": "q", "target": "a", "x": ' + "[" * 100_000, "recursion"),
         ('{"target": "a"}', "missing required field `input`"),
         ('{"input": "q"}', "missing required field `target`"),
-        ('{"input": 5, "target": "a"}', "Expected `str`, got `int` - at `$.input`"),
+        ('{"input": 5, "target": "a"}', "Expected `str | array`, got `int` - at `$.input`"),
         ('{"input": " ", "target": "a"}', "`input` is blank"),
         ('{"input": "q", "target": []}', "`target` is empty"),
         ('{"input": "q", "target": ["a", " "]}', "blank"),
         ('{"input": "q", "target": null}', "got `null` - at `$.target`"),
         ('{"input": "q", "target": true}', "got `bool` - at `$.target`"),
         ('{"input": "q", "target": "a", "metadata": 3}', "at `$.metadata`"),
-        ('{"input": "q", "target": "A", "choices": ["x", "y"]}', "`choices` are not supported"),
+        (
+            '{"input": "q", "target": "C", "choices": ["x", "y"]}',
+            "neither a letter from A to B nor one of the `choices`",
+        ),
+        ('{"input": "q", "target": "A", "choices": "x"}', "at `$.choices`"),
+        ('{"input": [{"role": "tool", "content": "q"}], "target": "a"}', "has the role 'tool'"),
+        ('{"input": [{"role": "assistant", "content": "q"}], "target": "a"}', "no words of the user"),
+        ('{"input": [{"role": "user", "content": 3}], "target": "a"}', "a text or a list of parts"),
+        ('{"input": "q", "target": "a", "files": {"x": 3}}', "at `$.files"),
         ('{"id": "a", "input": "q", "target": "b"}', "duplicate id 'a', first used on line 1"),
     ],
 )
@@ -209,7 +218,23 @@ def test_an_unknown_name_lists_the_known(tmp_path: Path) -> None:
         load_suite(tmp_path / "absent.jsonl")
 
 
-def test_a_folder_is_no_suite(tmp_path: Path) -> None:
+def test_a_folder_without_items_is_no_suite(tmp_path: Path) -> None:
+    """A folder that holds no questions is an error that says what is missing."""
+    with pytest.raises(UsageError, match=r"without items\.csv"):
+        load_suite(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     """A path that can't be read is an error with the system's reason, not a traceback."""
     with pytest.raises(UsageError, match="can't read"):
-        load_suite(tmp_path)
+        load_suite(write(tmp_path, GOOD) / "inside.jsonl")
+
+
+def test_so_many_tasks(tmp_path: Path) -> None:
+    """The first n are taken; more than there are, or none, is an error."""
+    path = write(tmp_path, GOOD + '\n{"input": "b", "target": 1}')
+    assert [task.id for task in load_suite(path, n=1).tasks] == ["a"]
+    with pytest.raises(UsageError, match="has 2 tasks, and 3 were asked for"):
+        load_suite(path, n=3)
+    with pytest.raises(UsageError, match="0 tasks makes no sense"):
+        load_suite("arithmetic", n=0)

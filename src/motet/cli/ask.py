@@ -262,8 +262,8 @@ def _replies(result: Result) -> Table:
     from rich.text import Text
 
     from motet.cli.live import FAILED, MARKS
-    from motet.printable import printable
     from motet.cli.trace import numbered
+    from motet.printable import printable
 
     table = Table(box=box.ROUNDED, header_style="bold", show_lines=True)
     for name in ("agent", "state", "seconds", "reply"):
