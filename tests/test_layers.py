@@ -15,7 +15,7 @@ ROOT = Path(motet.__file__).parent
 # From what everything stands on to what stands on everything. A module may import from its own layer and from those
 # above it in this list. A name with a slash is a package.
 LAYERS = (
-    "errors",
+    "errors printable",
     "measure/ page/",
     "numbers normalise paths ballot embed",
     "answer",
@@ -23,7 +23,7 @@ LAYERS = (
     "diagnosis/",
     "message",
     "budget trace",
-    "backend outcome record",
+    "backend outcome record journal/",
     "run",
     "prompt fit tool topology perform view runs",
     "agent",

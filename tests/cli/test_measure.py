@@ -42,7 +42,9 @@ def test_words(cli: Cli, table: Path) -> None:
     assert done.err == ""
     lines = done.out.splitlines()
     assert lines[0] == "VERDICT"
-    assert lines[2].startswith("Combining their answers can add at most 15.0 points over large, which has 75.0 % right")
+    assert lines[2].startswith(
+        "Combining their answers can add at most 15.0 points (95 % interval 7.1 to 26.6) over large"
+    )
     assert "60 items, 3 agents." in done.out
     assert "read as a wide table" in done.out
     headings = ["THE AGENTS", "THE CEILING", "VOTES", "COMMITTEES", "WHO ERRS WITH WHOM", "DIFFICULTY"]

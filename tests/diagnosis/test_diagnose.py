@@ -113,7 +113,7 @@ def test_sections_alone(name: str) -> None:
 
 def test_unknown_section_is_named() -> None:
     """A section that there is not is an error with those that there are."""
-    with pytest.raises(UsageError, match="no section 'ceilings'; there are agents, ceiling"):
+    with pytest.raises(UsageError, match="no section 'ceilings'; did you mean ceiling"):
         diagnose(pool(), QUICK, only=["ceilings"])
 
 
@@ -206,7 +206,9 @@ def test_a_perfect_agent_leaves_nothing_to_gain() -> None:
     made = diagnose(replace(table, correct=correct), QUICK)
     assert made.ceiling is not None
     assert made.ceiling.gain == 0
-    assert "Combining their answers can add at most 0.0 points over agent 0" in made.verdict[0]
+    assert (
+        "Combining their answers can add at most 0.0 points (95 % interval 0.0 to 3.0) over agent 0" in made.verdict[0]
+    )
     assert "Choosing among their answers cannot pay" in made.verdict[1]
 
 

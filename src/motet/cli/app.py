@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from motet.cli import agents, ask, config, doctor, init, measure, mixtures, models, replay, trace
+from motet.cli import agents, ask, config, doctor, init, journal, measure, mixtures, models, replay, trace
 from motet.cli.codes import Code, code_of
 from motet.errors import MotetError
 
@@ -34,6 +34,7 @@ app.command()(init.init)
 app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.add_typer(trace.app, name="trace")
+app.add_typer(journal.app, name="journal")
 
 _Refused: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises when the command line itself makes no sense; it has no public name."""

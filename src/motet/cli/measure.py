@@ -68,6 +68,8 @@ def measure(
     From a table that says which agent was right on which item: how much any combination could add, what votes add, who
     complements whom, and how sure that is. No model is asked.
     """
+    from difflib import get_close_matches
+
     from motet.cli import output
     from motet.diagnosis.diagnose import diagnose
     from motet.diagnosis.options import Options
@@ -94,7 +96,9 @@ def measure(
         if without:
             unknown = [name for name in without if name not in found.agents]
             if unknown:
-                raise UsageError(f"--without {unknown[0]}: there is no such agent in {found.source}")
+                near = get_close_matches(unknown[0], found.agents, 1)
+                hint = f"; did you mean {near[0]!r}?" if near else "; give --without once for each"
+                raise UsageError(f"--without {unknown[0]}: there is no such agent in {found.source}{hint}")
             found = found.select(agents=[name for name in found.agents if name not in without])
         made = diagnose(
             found, options, only=[name.strip() for name in (only or "").split(",") if name.strip()], step=step

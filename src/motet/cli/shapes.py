@@ -325,6 +325,46 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
+class Ledger(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet journal stats --json`. `states` says how calls ended; times are ISO 8601 or null."""
+
+    path: str
+    bytes: int
+    schema: int
+    runs: int
+    records: int
+    calls: int
+    states: dict[str, int]
+    unfinished: int
+    usage: Spent
+    first: str | None
+    last: str | None
+
+
+class Vacuumed(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet journal vacuum --json`: bytes before and after."""
+
+    path: str
+    before: int
+    after: int
+
+
+class Dumped(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet journal export FILE --json`."""
+
+    path: str
+    lines: int
+
+
+class Pruned(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet journal prune --json`: how many runs, results of theirs, and calls were deleted."""
+
+    path: str
+    runs: int
+    records: int
+    calls: int
+
+
 def seconds(value: float) -> float:
     """Rounded to milliseconds."""
     return round(value, 3)

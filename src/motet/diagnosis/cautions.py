@@ -129,7 +129,7 @@ def _constant(case: Case) -> list[Caution]:
 def _suspicious(case: Case) -> list[Caution]:
     """Agents whose successes go against everybody else's: a mislabelled or shuffled column, as a rule."""
     correct = case.correct
-    if len(case.names) < 4:
+    if len(case.names) < 4 or len(correct) < FEW:
         return []
     others = (correct.sum(axis=1, keepdims=True) - correct) / (correct.shape[1] - 1)
     agreement = {}

@@ -75,6 +75,7 @@ def examine(case: Case) -> Ceiling:
 
 def blocks(found: Ceiling) -> list[Block]:
     """Show it."""
+    lost = f"{figure(found.all_wrong)} items" + ("" if found.exact else ", expected")
     rows = [
         ("best single", percent(found.best_quality), between(found.best_interval), found.best),
         (
@@ -83,16 +84,21 @@ def blocks(found: Ceiling) -> list[Block]:
             between(_flipped(found.beta_interval)),
             "no vote, router or cascade exceeds it",
         ),
-        ("all wrong (beta)", percent(found.beta), between(found.beta_interval), f"{figure(found.all_wrong)} items"),
+        (
+            "all wrong (beta)",
+            percent(found.beta),
+            between(found.beta_interval),
+            lost,
+        ),
         ("most that can be gained", points(found.gain), between(found.gain_interval), "over the best single"),
         ("beta if independent", percent(found.independent_beta), "", "if errors had nothing to do with one another"),
     ]
     if found.underpricing is not None and found.underpricing_interval is not None:
         low, high = found.underpricing_interval
-        note = f"observed is {figure(found.underpricing)} times that [{figure(low)}, {figure(high)}]"
+        note = f"observed: {figure(found.underpricing)} times this [{figure(low)}, {figure(high)}]"
         rows.append(("beta by mean correlation", percent(found.predicted_beta), "", note))
     if found.full_copula_beta is not None:
-        rows.append(("beta by every correlation", percent(found.full_copula_beta), "", "simulated"))
+        rows.append(("beta by every correlation", percent(found.full_copula_beta), "", "every pair's own, simulated"))
     shown: list[Block] = [Rows(("ceiling", "share", "95 %", ""), rows)]
     if not found.exact:
         shown.append(

@@ -46,7 +46,8 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     `gap` is how much better than the first any other could be; 0 where the search was `exact`. `seen` and `unseen` are
     the means, over random halves, of what the best on one half reaches there and on the other half; `advantage` is
     `unseen` minus what the best single agent of the same half reaches on the other, with the middle 95 % of halves.
-    `same` is how often the same committee was chosen.
+    `same` is how often the same committee was chosen. Where all agents are the only choice, nothing was chosen, and
+    what is of other items is null.
     """
 
     size: int
@@ -55,9 +56,9 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool
     gap: float
     seen: float
-    unseen: float
-    advantage: float
-    advantage_interval: Interval
+    unseen: float | None
+    advantage: float | None
+    advantage_interval: Interval | None
     same: float
 
 
@@ -114,18 +115,22 @@ def examine(case: Case) -> Committees:
             )
             if not found.best:
                 continue
-            honest = committee_transfer(
-                correct,
-                size,
-                objective=objective,
-                answers=answers,
-                gold=gold,
-                cost=prices,
-                max_cost=limit,
-                repeats=options.splits,
-                seed=options.seed,
-                level=options.level,
-                effort=EFFORT / options.splits,
+            honest = (
+                None
+                if size == len(agents)
+                else committee_transfer(
+                    correct,
+                    size,
+                    objective=objective,
+                    answers=answers,
+                    gold=gold,
+                    cost=prices,
+                    max_cost=limit,
+                    repeats=options.splits,
+                    seed=options.seed,
+                    level=options.level,
+                    effort=EFFORT / options.splits,
+                )
             )
             sizes.append(
                 Size(
@@ -141,11 +146,11 @@ def examine(case: Case) -> Committees:
                     ),
                     exact=found.exact,
                     gap=found.gap,
-                    seen=honest.in_sample,
-                    unseen=honest.out_of_sample,
-                    advantage=honest.gain,
-                    advantage_interval=honest.gain_band,
-                    same=honest.agreement,
+                    seen=honest.in_sample if honest else found.best[0].quality,
+                    unseen=honest.out_of_sample if honest else None,
+                    advantage=honest.gain if honest else None,
+                    advantage_interval=honest.gain_band if honest else None,
+                    same=honest.agreement if honest else 1.0,
                 )
             )
     if not sizes:
@@ -242,13 +247,16 @@ def blocks(found: Committees) -> list[Block]:
                 " + ".join(committee.members),
                 percent(committee.right),
                 percent(each.unseen) if place == 0 else "",
-                f"{points(each.advantage)} {between(each.advantage_interval)}" if place == 0 else "",
+                f"{points(each.advantage)} {between(each.advantage_interval)}"
+                if place == 0 and each.advantage is not None
+                else "",
                 *((figure(committee.cost),) if priced else ()),
             )
             for each in sizes
             for place, committee in enumerate(each.best[: 3 if each.size <= 3 else 1])
         ]
-        head = ("any right" if objective == "any_right" else "by vote", "here", "on unseen", "over best single")
+        what = "any right (needs a perfect judge)" if objective == "any_right" else "by vote"
+        head = (what, "here", "on unseen", "over best single")
         shown.append(Rows((*head, *((f"{found.unit} an item",) if priced else ())), rows))
     words = (
         "on unseen: chosen on a random half of the items and scored on the other half, on average; over best single: "
@@ -262,7 +270,7 @@ def blocks(found: Committees) -> list[Block]:
             words += f" Not all committees of {counts} were tried: a better one could have {most:.1f} points more."
         else:
             words += f" Not all votes of {counts} were tried."
-    if found.cheapest is not None and found.single_cost is not None:
+    if found.cheapest is not None and found.single_cost is not None and (found.cheapest.cost or 0) < found.single_cost:
         shown.append(
             Words(
                 f"Cheapest that on these items has as much right between them as the best agent alone: "
@@ -281,7 +289,8 @@ def blocks(found: Committees) -> list[Block]:
         label = LABELS[each.objective]
         members = " + ".join(each.best[0].members)
         series.append((each.size, each.best[0].right, f"{label}, as chosen", members))
-        series.append((each.size, each.unseen, f"{label}, on unseen items", members))
+        if each.unseen is not None:
+            series.append((each.size, each.unseen, f"{label}, on unseen items", members))
     series += [(1, found.single, label, "best single") for label in dict.fromkeys(str(line[2]) for line in series)]
     shown.append(
         Chart(

@@ -175,7 +175,12 @@ def _blocks(found: Cost) -> list[Block]:
     bounds = [(" then ".join(each.agents), percent(each.right), figure(each.cost)) for each in found.cascades[-3:]]
     bounds.append(("perfect router", percent(found.perfect_quality), figure(found.perfect_cost)))
     dearer = len(found.agents) - len(worth)
-    words = f"{dearer} of {len(found.agents)} agents are dearer and no better than another. " if dearer else ""
+    words = (
+        "A perfect router makes one call an item, to the cheapest agent that has it right; a cascade may ask again. "
+        if found.cascades
+        else ""
+    )
+    words += f"{dearer} of {len(found.agents)} agents are dearer and no better than another. " if dearer else ""
     words += f"Area under the frontier's hull (AIQ): {figure(found.aiq)}. {found.items:,} items have all costs"
     words += f"; without costs, and left out: {', '.join(found.left_out)}." if found.left_out else "."
     shown: list[Block] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Final
 
@@ -118,7 +119,9 @@ def diagnose(
     options = options or Options()
     unknown = [name for name in only if name not in SECTIONS]
     if unknown:
-        raise UsageError(f"there is no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+        near = get_close_matches(unknown[0], SECTIONS, 1)
+        hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(SECTIONS)}"
+        raise UsageError(f"there is no section {unknown[0]!r}{hint}")
     whole = table.best_first()
     try:
         complete = whole.complete().best_first()
@@ -142,7 +145,7 @@ def diagnose(
         dropped=len(table.items) - items,
         missing=table.missing,
         rule=options.missing,
-        notes=table.notes,
+        notes=(*table.notes, *(f"nothing here to tell of {name}" for name in only if found.get(name) is None)),
     )
     made = msgspec.convert(
         {"verdict": (), "cautions": (), "about": about, "options": options, **found}, Diagnosis, from_attributes=True

@@ -29,9 +29,13 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Difficulty(msgspec.Struct, frozen=True, kw_only=True):
-    """Who solves what. `counts[k]` items are solved by k agents; bands go from the hardest to the easiest."""
+    """Who solves what. `counts[k]` items are solved by k agents; bands go from the hardest to the easiest.
+
+    Where cells are shares of samples, not `exact`, solvers are counted by expectation, and rounded for `counts`.
+    """
 
     agents: tuple[str, ...]
+    exact: bool
     counts: tuple[int, ...]
     bands: tuple[Band, ...]
     items: tuple[Item, ...]
@@ -45,6 +49,7 @@ def examine(case: Case) -> Difficulty:
     parts = [part for part in np.array_split(order, BANDS) if part.size]
     return Difficulty(
         agents=names,
+        exact=bool(np.isin(correct, (0, 1)).all()),
         counts=tuple(np.bincount(np.round(solvers).astype(int), minlength=len(names) + 1).tolist()),
         bands=tuple(
             Band(
@@ -77,12 +82,14 @@ def blocks(found: Difficulty) -> list[Block]:
     ]
     return [
         Words(
-            f"Of {total:,} items, {nobody:,} are solved by nobody, {one:,} by one agent alone, {everyone:,} by all {m}."
+            f"Of {total:,} items, {nobody:,} are solved by nobody, {one:,} by one agent alone, {everyone:,} by all {m}"
+            + ("." if found.exact else ", by the number expected to, rounded, as cells are shares of samples.")
         ),
         Chart(
             name="difficulty",
             title="How many agents solve an item",
-            about="Items by the number of agents that have them right. Those at 0 are lost to every vote and router.",
+            about="Items by the number of agents that have them right"
+            + (". Those at 0 are lost to every vote and router." if found.exact else ", rounded."),
             kind="bars",
             columns=("x", "y"),
             rows=list(enumerate(found.counts)),

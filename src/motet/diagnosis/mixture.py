@@ -23,6 +23,9 @@ from motet.page.page import Block, Rows, Words
 TOLERANCE: Final = 0.05
 """How far apart the qualities of agents may be that are called matched."""
 
+LEAST: Final = 20
+"""Committees that a regression needs to mean anything: those of six agents."""
+
 TRIPLES: Final = 500
 """Committees of three that the regression is fitted on at most, drawn at random where there are more."""
 
@@ -139,6 +142,8 @@ def _regression(case: Case) -> Regression | None:
     apart, quality = disagreement(case.correct), case.correct.mean(axis=0)
     result = [committee_right(each, case.correct, answers, gold, objective=objective).mean() for each in triples]
     spread = [mean_pairwise(apart[np.ix_(each, each)]) for each in triples]
+    if len(triples) < LEAST:
+        return None
     try:
         fit = mixture_regression(result, [quality[list(each)].mean() for each in triples], spread)
     except ValueError:  # agents alike in quality or in diversity: there is nothing to tell apart
@@ -174,10 +179,10 @@ def blocks(found: Mixture) -> list[Block]:
         shown.append(Words(f"Matched, within 5 points of one another: {names(found.matched.agents)}.", "note"))
     if found.break_even is not None and np.isfinite(found.break_even):
         least = f"one that is more than {100 * found.break_even:.1f} points weaker"
-        which = least if found.break_even >= 0.0005 else "any weaker one"
+        which = least if found.break_even >= 0.0005 else "any other"
         shown.append(
             Words(
-                f"Beside the best agent, {which} hurts the vote on average if it takes the smaller half of the seats."
+                f"In a vote where the best agent has most of the seats, giving the rest to {which} lowers the result."
             )
         )
     if found.regression is not None:

@@ -208,12 +208,22 @@ def blocks(found: Redundancy) -> list[Block]:
     rows.append(
         ("effective agents, participation ratio", figure(found.participation.all), figure(found.participation.top))
     )
-    few = min(SHOWN, len(found.agents) // 2)
     shown: list[Block] = [
-        Rows(("mean over pairs", "all", f"{found.top} best"), rows),
-        Rows(("most redundant agents", "nearest", "phi", "one right", "only it"), _rows(found.agents[:few])),
-        Rows(("least redundant agents", "nearest", "phi", "one right", "only it"), _rows(found.agents[::-1][:few])),
+        Rows(("mean over pairs", "all", f"{found.top} best"), rows)
+        if found.top < len(found.order)
+        else Rows(("mean over pairs", "all"), [row[:2] for row in rows]),
+        Words(
+            "phi and the tetrachoric correlation: 0 where errors have nothing to do with one another, 1 for copies; "
+            "effective agents: how many independent ones these are worth.",
+            "note",
+        ),
     ]
+    heads = ("nearest", "phi", "one right", "only it")
+    if len(found.agents) > 2 * SHOWN:
+        shown.append(Rows(("most redundant agents", *heads), _rows(found.agents[:SHOWN])))
+        shown.append(Rows(("least redundant agents", *heads), _rows(found.agents[::-1][:SHOWN])))
+    else:
+        shown.append(Rows(("agent", *heads), _rows(found.agents)))
     if found.families:
         families = [
             (each.name or "(none)", str(each.agents), figure(each.within), figure(each.others))

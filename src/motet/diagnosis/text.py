@@ -40,12 +40,16 @@ def between(interval: Sequence[float] | None) -> str:
 def figure(value: float | None) -> str:
     """A number with three significant digits.
 
-    >>> figure(0.06612), figure(12345.6), figure(-2.0)
-    ('0.0661', '12,346', '−2')
+    >>> figure(0.06612), figure(12345.6), figure(-2.0), figure(0.00001049)
+    ('0.0661', '12,346', '−2', '0.0000105')
     """
     if value is None or not math.isfinite(value):
         return "–"
-    return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
+    if 0 < abs(value) < 1e-4:
+        shown = f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
+    else:
+        shown = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return shown.replace("-", "−")
 
 
 def chance(p: float) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SURE = 0.05
 """The level below which a difference is called one."""
+CLOSE = 0.01
+"""A gain that is too small to be worth an effort."""
 FIRST = 3
 """The vote that every verdict tells: the least that can have a majority."""
 
@@ -39,9 +41,12 @@ def verdict(diagnosis: Diagnosis) -> tuple[str, ...]:
 
 def _bound(ceiling: Ceiling, votes: Votes | None) -> str:
     text = (
-        f"Combining their answers can add at most {100 * ceiling.gain:.1f} points over {ceiling.best}, which has "
-        f"{percent(ceiling.best_quality)} right (95 % interval {between(ceiling.gain_interval)})"
+        f"Combining their answers can add at most {100 * ceiling.gain:.1f} points (95 % interval "
+        f"{100 * ceiling.gain_interval.low:.1f} to {100 * ceiling.gain_interval.high:.1f}) over {ceiling.best}, which "
+        f"has {percent(ceiling.best_quality)} right"
     )
+    if not ceiling.exact:
+        text += ", if each is asked once"
     # Where two vote and no answers are recorded, a tie is a coin toss: there is nothing to tell.
     if votes is not None and len(votes.curve) > (1 if votes.rule == "plurality" else 2):
         few, everyone = votes.at(FIRST), votes.curve[-1]
@@ -85,7 +90,9 @@ def _advice(votes: Votes, ceiling: Ceiling | None) -> str:
     if votes.oracle == 0:
         return "Nobody has anything right: there is nothing to mix."
     room = ceiling.gain if ceiling is not None else votes.oracle - votes.best_quality
-    if room < 0.01:
+    if room < CLOSE and ceiling is not None and ceiling.gain_interval.high > 5 * CLOSE:
+        return "No gain shows on these items, but they are too few to say that there is none."
+    if room < CLOSE:
         return (
             f"Choosing among their answers cannot pay: {votes.best} alone has nearly everything right that any of them "
             "has."

@@ -93,7 +93,7 @@ def examine(case: Case) -> Votes:
                 difference=float(curve.best[k]) - best,
                 rescued=float(curve.rescued[k]),
                 harmed=float(curve.harmed[k]),
-                p=_exact(curve.rescued[k], curve.harmed[k]) if whole else _swapped(case, k + 1),
+                p=_p(case, k + 1, float(curve.rescued[k]), float(curve.harmed[k]), whole=whole),
                 random=float(curve.random[k]),
                 random_interval=Interval(float(curve.random_low[k]), float(curve.random_high[k])),
                 oracle=float(oracle[k]),
@@ -109,15 +109,13 @@ def examine(case: Case) -> Votes:
     )
 
 
-def _exact(rescued: float, harmed: float) -> float | None:
-    """McNemar's; none where ties of a majority count half."""
-    if rescued != round(rescued) or harmed != round(harmed):
-        return None
-    return exact_sign(int(rescued), int(harmed))
+def _p(case: Case, k: int, rescued: float, harmed: float, *, whole: bool) -> float | None:
+    """McNemar's where votes are right or wrong; where they are half or in part, by swapping signs.
 
-
-def _swapped(case: Case, k: int) -> float | None:
-    """By swapping signs, for the numbers of voters that people are shown: majorities of shares take long."""
+    The latter only for the numbers of voters that people are shown: majorities of shares take long.
+    """
+    if whole and rescued == round(rescued) and harmed == round(harmed):
+        return exact_sign(int(rescued), int(harmed))
     if k == 1 or k not in (*SHOWN, len(case.names)):
         return None
     vote = majority_right(case.correct[:, :k])

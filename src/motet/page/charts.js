@@ -8,6 +8,7 @@
     : Number(value.toPrecision(3)).toString());
   const mantissa = (value) => Number(value.toExponential(0).split("e")[0]);
   const marks = (width) => (width < 600 ? [1] : [1, 2, 5]);
+  const whole = (values, most) => d3.ticks(d3.min(values), d3.max(values), Math.max(3, most)).filter(Number.isInteger);
   const short = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   const objects = (chart) => chart.rows.map((row) => Object.fromEntries(row.map((cell, i) => [chart.columns[i], cell])));
   const shown = (chart, axis) => (chart.percent.includes(axis) ? share : figure);
@@ -38,7 +39,7 @@
     style: { background: "transparent", fontSize: "12px", color: "inherit", overflow: "visible" },
     x: { label: chart.x, labelAnchor: "center", labelArrow: "none", ticks: Math.max(3, Math.floor(width / 90)),
       ...(chart.logarithmic ? { type: "log", tickFormat: (v) => (marks(width).includes(mantissa(v)) ? figure(v) : "") } : {}),
-      ...(chart.rows.every((row) => Number.isInteger(row[0])) ? { tickFormat: (v) => (Number.isInteger(v) ? figure(v) : "") } : {}),
+      ...(chart.rows.every((row) => Number.isInteger(row[0])) ? { ticks: whole(chart.rows.map((row) => row[0]), width / 90), tickFormat: figure } : {}),
       ...(chart.percent.includes("x") ? { tickFormat: (v) => `${Math.round(100 * v)} %` } : {}) },
     y: { label: chart.y, grid: true, labelArrow: "none", nice: true, ...(chart.percent.includes("y")
       ? { tickFormat: (v) => `${Number((100 * v).toFixed(1))} %` } : {}) },

@@ -1,0 +1,62 @@
+"""Pruning: what is older than a moment goes, a little at a time, so that other processes can write in between.
+
+What a kept run paid for stays whole, however old it is; so does a run that some process has open.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from motet.journal.database import transaction
+from motet.journal.run import lock, lock_file
+
+STEP = 5_000
+"""Calls deleted in one transaction."""
+
+
+class Pruned(msgspec.Struct, frozen=True):
+    """How many runs, results of theirs, and calls were deleted."""
+
+    runs: int
+    records: int
+    calls: int
+
+
+def moment(connection: sqlite3.Connection, before: float, keep: int) -> float:
+    """`before`, or when the oldest of the `keep` newest runs was opened, if that is earlier."""
+    newest = "SELECT made FROM runs ORDER BY id DESC LIMIT ?"
+    return min([before, *(float(made) for (made,) in connection.execute(newest, (keep,)))])
+
+
+def prune(path: Path, connection: sqlite3.Connection, before: float) -> Pruned:
+    """Delete what is older than a moment, in seconds since 1970."""
+    runs = records = calls = 0
+    for (number,) in connection.execute("SELECT id FROM runs WHERE made < ?", (before,)).fetchall():
+        held = lock(path, number)
+        if held is None:
+            continue
+        try:
+            with transaction(connection):
+                records += connection.execute("DELETE FROM records WHERE run = ?", (number,)).rowcount
+                runs += connection.execute("DELETE FROM runs WHERE id = ?", (number,)).rowcount
+        finally:
+            held.close()
+        lock_file(path, number).unlink(missing_ok=True)  # this number never comes again
+    # The newest call stays, so that its number is not used again for another.
+    old = (
+        "SELECT id FROM calls WHERE id > ? AND made < ? AND id < (SELECT max(id) FROM calls) "
+        "AND (run IS NULL OR run NOT IN (SELECT id FROM runs)) ORDER BY id LIMIT ?"
+    )
+    last = 0
+    while True:
+        with transaction(connection):
+            numbers = connection.execute(old, (last, before, STEP)).fetchall()
+            connection.executemany("DELETE FROM outcomes WHERE call = ?", numbers)
+            connection.executemany("DELETE FROM calls WHERE id = ?", numbers)
+        if not numbers:
+            return Pruned(runs, records, calls)
+        calls += len(numbers)
+        last = numbers[-1][0]
