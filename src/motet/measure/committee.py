@@ -394,9 +394,10 @@ def _search(pool: _Pool, best: _Best) -> None:
             else:
                 lost = weight * items[:, place]
                 still = lost > 0
-                grow(joined, items[still, place + 1 :], lost[still], cost)
+                grow(joined, items[still, place + 1 :], lost[still], cost)  # noqa: F821  (deleted below, when done)
 
     grow((), pool.missed, np.ones(len(pool.missed)), 0.0)
+    del grow  # it refers to itself, which would keep the arrays of search after search until the collector comes
 
 
 def _beam(pool: _Pool, best: _Best, width: int) -> float:
