@@ -78,15 +78,26 @@ def measure_json() -> str:
     """The structs of a diagnosis, with their docstrings and keys."""
     from motet.diagnosis.diagnose import Diagnosis
 
+    return _json("measure TABLE", Diagnosis)
+
+
+def bench_json() -> str:
+    """The structs of a run's results."""
+    from motet.bench.results import Results
+
+    return _json("bench SUITE", Results)
+
+
+def _json(verb: str, shape: type[msgspec.Struct]) -> str:
     lines = [
-        "# The JSON of `motet measure`",
+        f"# The JSON of `motet {verb.split()[0]}`",
         "",
         NOTE,
         "",
-        "`motet measure TABLE --json` prints one `Diagnosis`. Shares go from 0 to 1, intervals are pairs, and what is",
+        f"`motet {verb} --json` prints one `{shape.__name__}`. Shares go from 0 to 1, intervals are pairs, and what is",
         "not defined is null. Keys are only ever added.",
     ]
-    for struct in dict.fromkeys(_structs(Diagnosis)):
+    for struct in dict.fromkeys(_structs(shape)):
         about = inspect.cleandoc(struct.__doc__ or "").split("\n\nArgs:")[0]
         lines += ["", f"## {_name(struct)}", "", about, "", "| key | type |", "|---|---|"]
         hints = typing.get_type_hints(struct)
@@ -138,6 +149,7 @@ PAGES = {
     "docs/reference/tables.md": tables,
     "docs/reference/measures.md": measures,
     "docs/reference/measure.md": measure_json,
+    "docs/reference/bench.md": bench_json,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from motet.cli import agents, ask, config, doctor, init, journal, measure, mixtures, models, replay, trace
+from motet.cli import agents, ask, bench, config, doctor, init, journal, measure, mixtures, models, replay, trace
 from motet.cli.codes import Code, code_of
 from motet.errors import MotetError
 
@@ -28,6 +28,7 @@ app.command(context_settings={"allow_extra_args": True})(ask.ask)
 app.command()(mixtures.mixtures)
 app.command()(agents.agents)
 app.command()(replay.replay)
+app.command()(bench.bench)
 app.command()(measure.measure)
 app.command()(doctor.doctor)
 app.command()(init.init)
