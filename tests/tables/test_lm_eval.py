@@ -130,3 +130,21 @@ def test_broken_line(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(UsageError, match=r"\.jsonl:2: "):
         read(path)
+
+
+def test_other_files_in_the_folder_are_named(tmp_path: Path) -> None:
+    """What lies beside the logs and is none of them is told, never passed over in silence."""
+    for model in ("a", "b"):
+        folder = tmp_path / model
+        folder.mkdir()
+        lines = [
+            {"doc_id": i, "target": "4", "filtered_resps": ["4" if model == "a" or i else "5"], "filter": "none",
+             "metrics": ["exact_match"], "exact_match": float(model == "a" or i > 0), "doc": {}, "resps": [["4"]]}
+            for i in range(3)
+        ]  # fmt: skip
+        text = "\n".join(map(json.dumps, lines))
+        (folder / "samples_t_2026-01-01T00-00-00.000000.jsonl").write_text(text)
+    (tmp_path / "results.csv").write_text("item,a,b\nq1,1,0\nq2,0,1\n")
+    table = read(tmp_path)
+    assert table.format == "lm-eval"
+    assert "not used: 'results.csv'" in table.notes

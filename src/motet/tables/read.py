@@ -28,7 +28,7 @@ from motet.errors import UsageError
 from motet.measure.arrays import Ints
 from motet.tables.alpaca_eval import alpaca_eval, is_alpaca_eval
 from motet.tables.cells import Amounts, Counts, number
-from motet.tables.draft import Draft, by_name
+from motet.tables.draft import Draft, by_name, listed
 from motet.tables.folder import folder, is_folder
 from motet.tables.inspect_log import inspect_log, is_inspect
 from motet.tables.lm_eval import is_lm_eval, lm_eval
@@ -39,6 +39,9 @@ from motet.tables.source import plain
 from motet.tables.swe_bench import is_swe_bench, swe_bench
 from motet.tables.table import Table
 from motet.tables.wide import GOLD, align_gold, is_wide, numbers, pairs, texts, wide
+
+_LOOKED_AT: Final = 1000
+"""Files of a folder that are looked at to name those that are not used."""
 
 PathLike = str | os.PathLike[str]
 Gold = Mapping[str, str] | None
@@ -141,6 +144,9 @@ def read(
     with _without_collector():
         draft = chosen.read(looks, right if answers is None else None)
     draft.notes.insert(0, f"read as {chosen.says}" + ("" if format else " (told from the content)"))
+    other = _passed_over(looks, chosen) if name != "folder" else []
+    if other:
+        draft.notes.append(f"not used: {listed(other)}")
     items, agents = draft.items, draft.agents
     if answers is not None:
         draft.answers, notes = texts(plain(answers), items, agents)
@@ -161,6 +167,20 @@ def read(
     source = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
     # A name that is not UTF-8 could be written neither to JSON nor to a page.
     return draft.table(source.encode("utf-8", "replace").decode(), name)
+
+
+def _passed_over(looks: Sequence[Look], known: Format) -> list[str]:
+    """Files in the folders given that are of another format."""
+    other = []
+    for seen in looks:
+        for name in seen.names[:_LOOKED_AT] if seen.kind == "folder" else ():
+            if (path := seen.path / name).is_file():
+                try:
+                    fits = known.fits(look(path))
+                except UsageError:
+                    fits = False
+                other += [] if fits else [name]
+    return other
 
 
 @contextmanager
