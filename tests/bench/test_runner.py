@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 
 from motet.agent import ModelAgent
+from motet.backend import Card, Price
 from motet.backends.scripted import Scripted
 from motet.bench.results import results
 from motet.bench.runner import Cell, run_suite
@@ -25,7 +27,7 @@ from motet.budget import Budget
 from motet.compose.vote import Vote
 from motet.errors import BackendError, BudgetExceeded, UsageError
 from motet.journal import Journal
-from motet.message import Reply, Request, Usage
+from motet.message import Reply, Request, Sampling, Usage
 from motet.run import Agent
 
 SUITE = load_suite("arithmetic", n=12)
@@ -180,6 +182,7 @@ CHILD = """
 import asyncio, sys
 from pathlib import Path
 from motet.agent import ModelAgent
+from motet.backend import Card, Price
 from motet.backends.scripted import Scripted
 from motet.bench.runner import run_suite
 from motet.bench.suite import load_suite
@@ -236,3 +239,75 @@ def test_kills_lose_nothing(tmp_path: Path) -> None:
     assert set(paid) == set(once)
     assert len(once) == len(set(once)) == 120
     assert len(paid) - len(set(paid)) <= 12 * kills  # at most the calls under way: 4 questions of 3
+
+
+def test_another_model_under_the_same_name_is_another_model(journal: Journal) -> None:
+    """What one model said is never taken for what another says, though both are called the same."""
+    arms = [{"a": ModelAgent(Scripted(said, name="m"), "a")} for said in ("old", "new")]
+    assert {cell.text for cell in run(arms[0], journal, name="one", models={"m": "old"})} == {"old"}
+    assert {cell.text for cell in run(arms[1], journal, name="two", models={"m": "new"})} == {"new"}
+    with pytest.raises(UsageError, match="another models"):
+        run(arms[1], journal, name="one", models={"m": "new"})
+
+
+def priced(output: int) -> ModelAgent:
+    """An agent whose replies of `output` tokens cost a cent, and whose longest could cost two."""
+
+    def say(request: Request) -> Reply:
+        given = min(output, request.max_tokens)
+        return Reply(
+            RIGHT[request.question] if given == output else "cut",
+            finish="stop" if given == output else "length",
+            usage=Usage(calls=1, input=1, output=given),
+        )
+
+    backend = Scripted(say, name="dear", card=Card(price=Price(output=10_000 / output)))
+    return ModelAgent(backend, "dear", sampling=Sampling(max_tokens=2 * output))
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_a_purse_that_runs_low_cuts_no_answer_short(journal: Journal, concurrency: int) -> None:
+    """Where the run's money does not pay for a whole reply, the run ends; no cut or missing answer is kept as one."""
+    with pytest.raises(BudgetExceeded, match=r"the run's budget of 0.055 usd is spent"):
+        run({"dear": priced(100)}, journal, budget=Budget(usd=0.055), concurrency=concurrency)
+    kept = [msgspec.json.decode(record.payload, type=Cell) for record in journal.records("r")]
+    assert 3 <= len(kept) <= 5
+    assert {(cell.state, cell.score) for cell in kept} == {("full", 1.0)}
+    assert journal.spent("r").usd <= 0.055 + 1e-9
+    assert {cell.score for cell in run({"dear": priced(100)}, journal)} == {1.0}
+
+
+FULL = """
+import asyncio, sys
+from motet.agent import ModelAgent
+from motet.backends.scripted import Scripted
+from motet.bench.runner import run_suite
+from motet.bench.suite import load_suite
+from motet.errors import MotetError
+from motet.journal import Journal
+import random
+
+agent = ModelAgent(Scripted(lambda request: random.Random(request.key).randbytes(40_000).hex(), name="m"), "a")
+with Journal(sys.argv[1]) as journal:
+    try:
+        asyncio.run(run_suite(load_suite("arithmetic", n=200), {"a": agent}, journal=journal, name="r"))
+    except MotetError as error:
+        print(error)
+    print(len(list(journal.records("r"))))
+"""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="the system has no namespaces")
+def test_a_full_disk_is_one_error(tmp_path: Path) -> None:
+    """A journal that can't be written ends the run with the error itself, and what was written is there."""
+    script = f'mount -t tmpfs -o size=2m none {tmp_path} && exec "$@"'
+    command = ["unshare", "-Urm", "sh", "-c", script, "sh", sys.executable, "-W", "ignore", "-c", FULL]
+    done = subprocess.run(
+        [*command, str(tmp_path / "j.sqlite")], capture_output=True, text=True, timeout=60, check=False
+    )
+    if "unshare" in done.stderr or "mount" in done.stderr:
+        pytest.skip(f"no disk can be made here: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    error, kept = done.stdout.splitlines()
+    assert "the disk is full" in error
+    assert 0 < int(kept) < 200

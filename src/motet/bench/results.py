@@ -169,11 +169,16 @@ def _mean(values: Iterable[float]) -> float:
 
 def _verdict(lines: Sequence[Line], best: str | None) -> str:
     unfit = [line.arm for line in lines if line.unfit]
-    if unfit:
-        return f"Too many answers failed or could not be graded to conclude anything of {', '.join(unfit)}."
-    mixtures = [line for line in lines if line.p_holm is not None and line.difference is not None]
+    left_out = f"Too many answers failed or could not be graded to conclude anything of {', '.join(unfit)}."
+    mixtures = [each for each in lines if each.p_holm is not None and each.difference is not None and not each.unfit]
+    if unfit and (best in unfit or not mixtures):
+        return left_out
     if best is None or not mixtures:
         return "There is nothing to compare: name mixtures, and let their members answer alone."
+    return f"{_compared(mixtures, best)} {left_out}" if unfit else _compared(mixtures, best)
+
+
+def _compared(mixtures: Sequence[Line], best: str) -> str:
     top = max(mixtures, key=lambda line: line.difference or 0.0)
     told = f"({top.wins} tasks won, {top.losses} lost; {chance(top.p_holm or 0.0)}, Holm)"
     gain = 100 * (top.difference or 0.0)

@@ -19,7 +19,8 @@ was under way is made again. Arms that ask a member the same thing share the cal
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -29,14 +30,14 @@ from motet.bench.ask import chat_of
 from motet.bench.grade import grade, scorer_of
 from motet.bench.task import Suite, Task
 from motet.budget import Budget
-from motet.errors import BudgetExceeded, UsageError
+from motet.errors import BudgetExceeded, MotetError, UsageError
 from motet.journal import Journal
 from motet.message import Usage, digest
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
 from motet.spec.describe import describe
-from motet.trace import CallEnded
+from motet.trace import CallEnded, CallStarted
 
 
 class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -80,6 +81,7 @@ async def run_suite(
     *,
     journal: Journal,
     name: str,
+    models: Mapping[str, str] | None = None,
     repeat: int = 1,
     seed: int = 0,
     concurrency: int = 32,
@@ -94,10 +96,12 @@ async def run_suite(
         arms: who answers, by name.
         journal: where calls and answers are kept.
         name: the run's name.
+        models: what each model is, by its backend's name, in any words: a reply is only known again for the same. Two
+            models of one name would be taken for one without it.
         repeat: how often each task is put to each arm, with another seed each time.
         seed: of the first time.
         concurrency: questions under way at once.
-        budget: the purse of the whole run; when it is spent, no further question is put.
+        budget: the purse of the whole run, in USD; when it is spent, no further question is put.
         question: makes the purse of one question.
         watch: is told each cell, those of an earlier process first.
 
@@ -106,7 +110,8 @@ async def run_suite(
 
     Raises:
         UsageError: there is no arm, the suite's scorer can't be made, the run is open elsewhere, or it was made with
-            another suite, other arms or another seed: says which.
+            another suite, other arms or models, or another seed: says which.
+        MotetError: the journal can't be written; what is in it stays.
         BudgetExceeded: the purse of the run is spent; what is finished is kept.
     """
     from motet import __version__
@@ -120,6 +125,7 @@ async def run_suite(
     asked = {
         "suite": suite.key,
         "arms": digest({name: describe(agent) for name, agent in arms.items()}),
+        "models": digest(dict(models or {})),
         "seed": str(seed),
         "version": __version__,
     }
@@ -135,7 +141,10 @@ async def run_suite(
 
         def wrap(backend: Backend) -> Backend:
             backends.add(backend.name)
-            return Journaled(backend, journal, code=__version__, run=name)
+            return Journaled(backend, journal, code=code(backend.name), run=name)
+
+        def code(backend: str) -> str:
+            return f"{__version__} {(models or {}).get(backend, '')}".strip()
 
         async def work(jobs: Iterator[_Job]) -> None:
             for job in jobs:
@@ -145,9 +154,10 @@ async def run_suite(
                 result = await perform(
                     arms[job.arm], chat_of(job.task, suite), seed=seed + job.draw, budget=within, wrap=wrap
                 )
-                if result.reply is None:
-                    _check(purse)  # not this question's fault: it is put again when there is money
-                cell = await _graded(suite, job, result, seed, _alone(result, journal, backends))
+                if _starved(result, within, purse):
+                    raise _spent(purse)  # no answer of this arm's: it is put again when there is money
+                known = {backend: code(backend) for backend in backends}
+                cell = await _graded(suite, job, result, seed, _alone(result, journal, known))
                 await journal.record(name, job.task.id, job.arm, job.draw, msgspec.json.encode(cell))
                 done[cell.task, cell.arm, cell.draw] = cell
                 watch(cell)
@@ -158,8 +168,8 @@ async def run_suite(
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
                     group.create_task(work(jobs))
-        except* BudgetExceeded as spent:
-            raise spent.exceptions[0] from None
+        except* MotetError as trouble:
+            raise trouble.exceptions[0] from None
     return [done[job.task.id, job.arm, job.draw] for job in every]
 
 
@@ -183,31 +193,47 @@ async def _graded(suite: Suite, job: _Job, result: Result, seed: int, alone: Usa
     return msgspec.structs.replace(made, score=found.score, text=result.reply.text, error=found.error, usage=usage)
 
 
-def _alone(result: Result, journal: Journal, backends: Iterable[str]) -> Usage:
-    """What a run would have used if nothing had been known."""
-    from motet import __version__
-
+def _alone(result: Result, journal: Journal, backends: Mapping[str, str]) -> Usage:
+    """What a run would have used if nothing had been known; `backends` by name, with the code of each."""
     used = msgspec.structs.replace(result.usage, saved_calls=0, saved_usd=0.0)
     for event in result.trace:
         if isinstance(event, CallEnded) and event.saved:
-            known = (journal.known(event.key, backend, __version__) for backend in backends)
+            known = (journal.known(event.key, backend, code) for backend, code in backends.items())
             used += next(
                 (reply.usage for reply in known if reply is not None), Usage(calls=event.reply.usage.saved_calls)
             )
     return used
 
 
+def _starved(result: Result, own: Budget, purse: Budget) -> bool:
+    """Whether the run's purse, not the question's own, kept a question from its answer, or cut a reply short."""
+    if isinstance(result.error, BudgetExceeded) and result.error.budget is purse:
+        return True
+    if not purse.limited or (_left(own) <= _left(purse)):
+        return False
+    asked = {event.key: event.request.sampling.max_tokens for event in result.trace if isinstance(event, CallStarted)}
+    cut = any(
+        event.reply.state == "cut" and event.reply.usage.output < asked.get(event.key, 0)
+        for event in result.trace
+        if isinstance(event, CallEnded)
+    )
+    return cut or bool(result.stopped)
+
+
+def _left(purse: Budget) -> float:
+    return math.inf if purse.usd is None else purse.usd - purse.used.usd
+
+
 def _check(purse: Budget) -> None:
     """See that there is money left for another question."""
-    used = purse.used
-    for name, limit, spent in (
-        ("usd", purse.usd, used.usd),
-        ("calls", purse.calls, used.calls),
-        ("tokens", purse.tokens, used.tokens),
-    ):
-        if limit is not None and spent >= limit:
-            text = f"the run's budget of {limit:g} {name} is spent: what is finished is kept, and a larger one goes on"
-            raise BudgetExceeded(purse, name, spent, 0, limit, text)
+    if purse.usd is not None and purse.used.usd >= purse.usd:
+        raise _spent(purse)
+
+
+def _spent(purse: Budget) -> BudgetExceeded:
+    limit = purse.usd or 0.0
+    text = f"the run's budget of {limit:g} usd is spent: what is finished is kept, and a larger one goes on"
+    return BudgetExceeded(purse, "usd", purse.used.usd, 0, limit, text)
 
 
 def _same(name: str, before: dict[str, str], now: dict[str, str]) -> None:

@@ -74,6 +74,7 @@ def bench(
                     everyone,
                     journal=journal,
                     name=name,
+                    models=_models(known, names),
                     repeat=repeat,
                     seed=seed,
                     concurrency=concurrency,
@@ -103,6 +104,19 @@ def _members(known: Configuration, names: list[str]) -> list[str]:
         agents = describe(known.agent(name)).get("agents")
         found |= set(agents) if isinstance(agents, dict) else set()
     return sorted(found - set(names))
+
+
+def _models(known: Configuration, names: list[str]) -> dict[str, str]:
+    """What each model is, as the configuration has it: under a name that comes to mean another, nothing is known."""
+    from motet.message import digest
+
+    tables: dict[str, object] = {}
+    for name in names:
+        parts = known.subset(name)
+        models = parts.get("models")
+        folder = parts.get("folder", "")
+        tables |= {model: [table, folder] for model, table in models.items()} if isinstance(models, dict) else {}
+    return {model: digest(table) for model, table in tables.items()}
 
 
 @contextmanager
