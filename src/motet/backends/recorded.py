@@ -12,8 +12,8 @@ again; so votes, cascades, routers and committees of real models run without a c
     'wrong'
 
 The question tells the item: its id, or the text that `questions` gives for it. What is heard beside the question
-changes nothing, as nobody knows what the agent would have made of it: a debate of recorded agents is a vote. Tables tell
-tokens in and out together; all of them are reported as output.
+changes nothing, as nobody knows what the agent would have made of it: a debate of recorded agents is a vote. Tables
+tell tokens in and out together; all of them are reported as output.
 """
 
 from __future__ import annotations
