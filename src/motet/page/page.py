@@ -2,7 +2,8 @@
 
 The charts are drawn in the reader's browser by Observable Plot, whose source is put into the page: they fit the width
 of the window, follow its light or dark scheme, say what is under the pointer, and offer their data as CSV. Colours are
-those of Okabe and Ito, and viridis, which people with any common colour blindness can tell apart.
+chosen after Okabe and Ito, and Tol, and heat maps are viridis, so that people with any common colour blindness can tell
+them apart.
 
 Whatever comes from outside (names of agents, of items, messages) is escaped: none of it can become markup or script.
 """
