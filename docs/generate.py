@@ -11,7 +11,7 @@ import inspect
 import sys
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -78,26 +78,31 @@ def measure_json() -> str:
     """The structs of a diagnosis, with their docstrings and keys."""
     from motet.diagnosis.diagnose import Diagnosis
 
-    return _json("measure TABLE", Diagnosis)
+    return _json({"measure TABLE": Diagnosis})
 
 
 def bench_json() -> str:
-    """The structs of a run's results."""
+    """The structs of a run's results, of a plan, and of two runs compared."""
+    from motet.bench.compare import Compared
+    from motet.bench.plan import Plan
     from motet.bench.results import Results
 
-    return _json("bench SUITE", Results)
+    verbs = {"bench SUITE": Results, "bench show RUN": Results, "bench SUITE --dry-run": Plan}
+    return _json({**verbs, "bench compare RUN1 RUN2": Compared})
 
 
-def _json(verb: str, shape: type[msgspec.Struct]) -> str:
+def _json(verbs: Mapping[str, type[msgspec.Struct]]) -> str:
+    printed = [f"* `motet {verb} --json` prints one `{shape.__name__}`." for verb, shape in verbs.items()]
     lines = [
-        f"# The JSON of `motet {verb.split()[0]}`",
+        f"# The JSON of `motet {next(iter(verbs)).split()[0]}`",
         "",
         NOTE,
         "",
-        f"`motet {verb} --json` prints one `{shape.__name__}`. Shares go from 0 to 1, intervals are pairs, and what is",
-        "not defined is null. Keys are only ever added.",
+        *printed,
+        "",
+        "Shares go from 0 to 1, intervals are pairs, and what is not defined is null. Keys are only ever added.",
     ]
-    for struct in dict.fromkeys(_structs(shape)):
+    for struct in dict.fromkeys(each for shape in verbs.values() for each in _structs(shape)):
         about = inspect.cleandoc(struct.__doc__ or "").split("\n\nArgs:")[0]
         lines += ["", f"## {_name(struct)}", "", about, "", "| key | type |", "|---|---|"]
         hints = typing.get_type_hints(struct)

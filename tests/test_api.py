@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 import motet
-from motet import Agent, Budget, Chat, ModelAgent, Reply, Run, Scripted, Vote, api
+from motet import Agent, Budget, Chat, ModelAgent, Reply, Run, Scripted, Vote, api, runs
+from motet.backends.journaled import version_of
 from motet.errors import BackendError, BudgetExceeded, ConfigError, TooFewReplies, UsageError
+from motet.journal import Journal, default_path
 from motet.spec import load
-from motet.trace import Event, RunEnded, Streamed
+from motet.trace import CallEnded, Event, RunEnded, Streamed
 
 CONFIG = """
 default = "{default}"
@@ -110,18 +112,37 @@ def test_watch_and_stream(config: Path) -> None:
 
 def test_keep(config: Path) -> None:
     """A run is kept only where that is wanted, and the newest of several in one second is the last one."""
-    from motet import runs
-
     motet.ask("What is 1 + 1?")
     assert runs.kept() == []
     names = [motet.ask("What is 1 + 1?", keep=True).run_id for _ in range(5)]
-    assert [path.stem for path in runs.kept()] == names[::-1]
+    assert runs.kept() == names[::-1]
+
+
+def test_without_keep_there_is_no_journal(config: Path) -> None:
+    """Calls of a program that keeps nothing are nobody's record."""
+    motet.ask("What is 1 + 1?")
+    motet.ask("What is 1 + 1?", said("2"))
+    assert not default_path().exists()
+
+
+def test_calls_of_kept_runs_are_in_the_ledger(config: Path) -> None:
+    """Each is made anew and written down under its run; a reply is known by what its model is, where that is known."""
+    names = [motet.ask("What is 1 + 1?", "once", keep=True).run_id for _ in range(2)]
+    python = motet.ask("What is 1 + 1?", said("2"), keep=True)
+    with Journal(default_path()) as journal:
+        assert [journal.spent(name).calls for name in (*names, python.run_id)] == [1, 1, 1]
+        assert (journal.stats().states, journal.stats().unfinished) == ({"ok": 3}, 0)
+        key = next(event.key for event in runs.load(names[0]) if isinstance(event, CallEnded))
+        model = load().identities(["once"])["sums"]
+        assert journal.known(key, "sums", version_of(model)) is not None
+        key = next(event.key for event in python.trace if isinstance(event, CallEnded))
+        assert journal.known(key, "m-2", version_of("")) is None, "another model may go by that name"
 
 
 def test_keep_without_a_disk_warns(config: Path) -> None:
     """A run that can't be kept still answers, and says so."""
     (config.parent / "home" / "state").mkdir(parents=True)
-    (config.parent / "home" / "state" / "runs").write_text("in the way")
+    (config.parent / "home" / "state" / "journal.sqlite").write_text("in the way")
     with pytest.warns(RuntimeWarning, match="could not be kept"):
         assert motet.ask("What is 1 + 1?", keep=True).text == "2"
 

@@ -188,6 +188,51 @@ async def test_a_row_that_cannot_be_written_takes_no_other_along(journal: Journa
     await journal.finish(intents[6], Reply("r"))
 
 
+def test_a_journal_that_is_not_opened_yet(path: Path) -> None:
+    """Nothing is made until something is asked of it; whatever that is makes the file."""
+    for ask in (lambda journal: journal.known("00", "m"), Journal.runs, Journal.stats):
+        with Journal(path, now=False) as journal:
+            assert not path.exists()
+            ask(journal)
+            assert path.exists()
+        path.unlink()
+
+
+def test_a_process_shares_a_journal(path: Path) -> None:
+    """One of each file while anybody has it; then another."""
+    journal = Journal.shared(path)
+    assert journal is Journal.shared(path) is Journal.shared(str(path))
+    assert journal is not Journal.shared(path.with_name("other"))
+    journal.open_run("a", "test").close()
+    del journal
+    gc.collect()
+    assert [run.name for run in Journal.shared(path).runs()] == ["a"]
+
+
+async def test_runs_of_a_kind_and_their_limit(journal: Journal) -> None:
+    """The oldest of a kind go with their records, but for those that are open; what they paid for is known still."""
+    for number in range(6):
+        kind = "ab"[number % 2]
+        run = journal.open_run(str(number), kind)
+        if number < 4:
+            await journal.record(str(number), "task", "", 0, b"{}")
+            await pay(journal, asking(str(number), run=str(number)))
+        if number:
+            run.close()
+        else:
+            first = run
+    assert [run.name for run in journal.runs("a")] == ["0", "2", "4"]
+    assert [run.name for run in journal.runs("a", recorded=True)] == ["0", "2"]
+    assert journal.limit("a", 1) == 1
+    assert [run.name for run in journal.runs()] == ["0", "1", "3", "4", "5"]
+    first.close()
+    assert (journal.limit("a", 1), journal.limit("a", 1), journal.limit("b", 9)) == (1, 0, 0)
+    assert (journal.stats().runs, journal.stats().records, journal.stats().calls) == (4, 2, 4)
+    assert known(journal, asking("0")) is not None
+    with pytest.raises(UsageError, match="no run '0'"):
+        await journal.begin(asking("more", run="0"))
+
+
 @given(st.binary(max_size=300))
 def test_packing_loses_nothing(content: bytes) -> None:
     """What is unpacked is what was packed, and never more than a byte longer."""

@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from motet import Agreement, Best, Debate, Example, ModelAgent, Plurality, Sampling, Scripted, Synthesize, Vote, perform
 from motet.backend import Backend, Price
-from motet.backends.cached import Cached, File, Memory
+from motet.backends import session
+from motet.backends.cached import Cached, Memory
 from motet.backends.fallback import Fallback
 from motet.backends.function import Function
+from motet.backends.journaled import Journaled
 from motet.backends.limited import Limited
 from motet.backends.llama import Llama
 from motet.backends.openai import Clocks, OpenAI
 from motet.backends.retried import Retried
 from motet.errors import ConfigError, UsageError
+from motet.journal import default_path
 from motet.spec import Config, from_document, load
 from motet.topology import Ring, Sparse
 
@@ -229,29 +233,106 @@ def test_fallbacks_and_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("MOTET_HOME", str(tmp_path))
     made = config(
         models={
-            "x": {"backend": "ollama", "model": "q", "fallbacks": ["y", "a"], "cache": "memory"},
+            "x": {"backend": "ollama", "model": "q", "fallbacks": ["y", "a", "z"], "cache": "memory"},
             "y": "ollama:r",
-            "z": {"backend": "ollama", "model": "q", "cache": "sqlite"},
+            "z": {"backend": "ollama", "model": "q", "cache": "journal"},
         }
     )
     x = made.model("x")
     assert isinstance(x, Cached)
     assert isinstance(x.store, Memory)
     assert isinstance(x.backend, Fallback)
-    assert [backend.name for backend in x.backend.backends] == ["x", "y", "a"]
+    assert [backend.name for backend in x.backend.backends] == ["x", "y", "a", "z"]
     assert x.backend.backends[1] is made.model("y")
     assert x.name == "x"
     z = made.model("z")
-    assert isinstance(z, Cached)
-    assert isinstance(z.store, File)
-    changed = config(models={"z": {"backend": "ollama", "model": "other", "cache": "sqlite"}}).model("z")
-    assert isinstance(changed, Cached)
-    assert isinstance(changed.store, File)
-    assert changed.store.path != z.store.path, (
-        "another model under the same name would be given the first one's replies"
-    )
-    z.store.close()
-    changed.store.close()
+    assert isinstance(z, Journaled)
+    assert (z.journal.path, x.backend.backends[3]) == (default_path(), z.backend), "its calls are written down once"
+    assert not default_path().exists(), "nothing is opened before it is used"
+    document = {"models": {"z": {"backend": "ollama", "model": "q", "cache": "journal"}}}
+    assert not isinstance(from_document(document, keyless=True).model("z"), Journaled)
+
+
+def test_the_old_word_for_a_cache_in_a_file() -> None:
+    """What is to be written instead is said."""
+    with pytest.raises(ConfigError, match=r"models\.z\.cache: should be one of off, memory, journal"):
+        config(models={"z": {"backend": "ollama", "model": "q", "cache": "sqlite"}})
+
+
+def test_a_model_is_known_by_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What decides who answers makes it another model, also through a variable or a fallback; the rest does not."""
+
+    def told(**more: object) -> str:
+        (found,) = {config(models={"z": {**base, **more}, "y": y}).identities(["z"])["z"] for _ in range(2)}
+        return found
+
+    base: dict[str, object] = {"base_url": "${HOST}/v1", "model": "q", "fallbacks": ["y"]}
+    y = "ollama:r"
+    monkeypatch.setenv("HOST", "http://one")
+    first = told()
+    assert told(retries=7, price={"input": 1}, cache="journal", context=9) == first
+    assert len({first, told(model="p"), told(extra={"top_k": 1}), told(fallbacks=[]), told(backend="ollama")}) == 5
+    y = "ollama:s"
+    assert told() != first
+    y = "ollama:r"
+    monkeypatch.setenv("HOST", "http://other")
+    assert told() != first
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "motet.toml").write_text(
+            'models.mine = "llama:./my.gguf"\nmodels.pool = "llama:smollm2-135m"'
+        )
+    one, other = [load(tmp_path / name / "motet.toml").identities(["mine", "pool"]) for name in "ab"]
+    assert (one["mine"] == other["mine"], one["pool"] == other["pool"]) == (False, True)
+
+
+async def test_the_journal_as_a_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same model is asked once, also by another configuration; another one of the same name is asked anew."""
+    monkeypatch.setenv("MOTET_HOME", str(tmp_path))
+    async with Counting() as server:
+
+        async def calls(model: str) -> int:
+            table = {"base_url": server.url, "model": model, "cache": "journal"}
+            return (await perform(config(models={"z": table}).agent("z"), "2 + 2?")).usage.calls
+
+        assert [await calls(model) for model in ("q", "q", "r", "q")] == [1, 0, 1, 0]
+        assert server.calls == 2
+
+
+async def test_a_journal_that_cant_be_used_costs_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A damaged one is left as it is, told of in a warning, and the model is called."""
+    monkeypatch.setenv("MOTET_HOME", str(tmp_path))
+    default_path().write_text("in the way")
+    async with Counting() as server:
+        made = config(models={"z": {"base_url": server.url, "model": "q", "cache": "journal"}}).agent("z")
+        with pytest.warns(RuntimeWarning, match="a reply is not cached: .* is no journal of motet's"):
+            assert (await perform(made, "2 + 2?")).text == "4"
+
+
+class Counting:
+    """An endpoint that says 4, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def __aenter__(self) -> Counting:
+        app = web.Application()
+        app.router.add_post("/v1/chat/completions", self._answer)
+        self._runner = web.AppRunner(app)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await session.aclose()
+        await self._runner.cleanup()
+
+    async def _answer(self, _: web.Request) -> web.Response:
+        self.calls += 1
+        said = {"index": 0, "message": {"role": "assistant", "content": "4"}, "finish_reason": "stop"}
+        return web.json_response({"choices": [said], "usage": {"prompt_tokens": 5, "completion_tokens": 1}})
 
 
 async def test_the_calculator_answers() -> None:

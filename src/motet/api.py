@@ -21,7 +21,7 @@ import secrets
 import sys
 import threading
 import warnings
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -67,7 +67,8 @@ def ask(
         seed: same seed, same run.
         watch: called with each event as it happens, from another thread.
         stream: whether the answer's words are told to `watch` as they are written.
-        keep: whether the run is kept in a file, as those of `motet ask` are, for `motet trace` and `motet replay`.
+        keep: whether the run is kept in the journal with every call that it pays for, as those of `motet ask` are: for
+            `motet trace`, `motet replay` and `motet journal`.
 
     Returns:
         The result: `text`, `replies`, `outcome`, `usage`, `trace`.
@@ -77,7 +78,9 @@ def ask(
         KeyboardInterrupt: Ctrl-C; the run is cancelled.
     """
     asked = prepare(mixture, agents=agents, config=config, budget=budget)
-    return _answered(background(asked.put(question, seed=seed, watchers=_watchers(watch), stream=stream, keep=keep)))
+    keeper = asked.keeper() if keep else None
+    put = asked.put(question, seed=seed, watchers=_watchers(watch), stream=stream, keeper=keeper)
+    return _answered(background(put), keeper)
 
 
 async def ask_async(
@@ -106,10 +109,14 @@ async def ask_async(
     '4'
     """
     asked = prepare(mixture, agents=agents, config=config, budget=budget)
-    return _answered(await asked.put(question, seed=seed, watchers=_watchers(watch), stream=stream, keep=keep))
+    keeper = asked.keeper() if keep else None
+    put = asked.put(question, seed=seed, watchers=_watchers(watch), stream=stream, keeper=keeper)
+    return _answered(await put, keeper)
 
 
-def _answered(result: Result) -> Result:
+def _answered(result: Result, keeper: Keeper | None) -> Result:
+    if keeper is not None and keeper.trouble:
+        warnings.warn(keeper.trouble, RuntimeWarning, stacklevel=3)
     result.checked()
     return result
 
@@ -120,11 +127,19 @@ def _watchers(watch: Watcher | None) -> list[Watcher]:
 
 @dataclass(frozen=True)
 class Asked:
-    """Who is asked, with which purse; `wanted` is what a replay needs to make the same agent again."""
+    """Who is asked, with which purse.
+
+    `wanted` is what a replay needs to make the same agent again; `models` is what each model is, by its name.
+    """
 
     agent: Agent
     budget: Budget | None
     wanted: dict[str, object]
+    models: Mapping[str, str]
+
+    def keeper(self) -> Keeper:
+        """Keeps a run that is put with it."""
+        return Keeper(_run_id(), self.models)
 
     async def put(
         self,
@@ -133,24 +148,21 @@ class Asked:
         seed: int = 0,
         watchers: Sequence[Watcher] = (),
         stream: bool = False,
-        keep: bool = False,
+        keeper: Keeper | None = None,
     ) -> Result:
-        """Put a question. A run that failed is a result too; one that could not be kept is warned of."""
-        keeper = Keeper()
-        with contextlib.closing(keeper):
-            result = await perform(
+        """Put a question. A run that failed is a result too; the keeper tells whether it could be kept."""
+        async with keeper or contextlib.nullcontext():
+            return await perform(
                 self.agent,
                 question,
                 seed=seed,
                 budget=self.budget,
-                watchers=[keeper, *watchers] if keep else watchers,
+                watchers=[keeper, *watchers] if keeper else watchers,
                 stream=stream,
-                run_id=_run_id(),
+                run_id=keeper.run if keeper else _run_id(),
                 wanted=self.wanted,
+                wrap=keeper.wrap if keeper else None,
             )
-        if keeper.trouble:
-            warnings.warn(keeper.trouble, RuntimeWarning, stacklevel=2)
-        return result
 
 
 def _run_id() -> str:
@@ -175,7 +187,7 @@ def prepare(
     if isinstance(mixture, Agent):
         if agents is not None:
             raise UsageError("agents take the place of a named mixture's members: give a name, or an agent alone")
-        return Asked(mixture, budget, {})
+        return Asked(mixture, budget, {}, {})
     if mixture is not None and not isinstance(mixture, str):
         raise UsageError(f"a {type(mixture).__name__} can't be asked: give an agent or the name of one")
     known = configuration(config)
@@ -185,7 +197,8 @@ def prepare(
         known = known.committee(agents, mixture or "")
         mixture = known.default
     agent = known.agent(mixture or "")
-    return Asked(agent, budget or known.budget(), {"config": known.subset(mixture or "")})
+    name = mixture or ""
+    return Asked(agent, budget or known.budget(), {"config": known.subset(name)}, known.identities([name]))
 
 
 # ---- the configuration, kept while its file stays the same

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+import threading
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 Returned = TypeVar("Returned")
@@ -54,3 +55,28 @@ def run_virtual(work: Coroutine[object, object, Returned]) -> Returned:
     """Run a coroutine to its end in virtual time. No other event loop may be running in this thread."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(work)
+
+
+def run_virtual_apart(work: Callable[[], Coroutine[object, object, Returned]]) -> Returned:
+    """The same in a thread of its own, for where an event loop may be running; waits for it.
+
+    >>> async def nothing() -> str:
+    ...     return "done"
+    >>> run_virtual_apart(nothing)
+    'done'
+    """
+    found: list[Returned] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(run_virtual(work()))
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run, name="motet-virtual")
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return found[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import threading
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
@@ -18,11 +17,12 @@ import msgspec
 from motet.backend import Backend, deltas, prompt_tokens
 from motet.backends.wrapper import Wrapper
 from motet.budget import Budget
-from motet.clock import run_virtual
+from motet.clock import run_virtual_apart
 from motet.errors import UsageError
 from motet.message import Chat, Delta, Message, Reply, Request, Usage
 from motet.perform import perform
 from motet.run import Agent
+from motet.trace import CallStarted
 
 REPLY_TOKENS = 128
 """Length of a reply that later prompts are assumed to carry; motet's choice, a short paragraph."""
@@ -42,6 +42,7 @@ class Estimate(msgspec.Struct, frozen=True):
         output: completion tokens, every reply as long as its agent may make it.
         usd: US dollars at the known prices.
         unpriced: models whose price is not known, and that are counted as 0.
+        listening: calls with others' words in their prompt.
     """
 
     calls: int
@@ -50,6 +51,7 @@ class Estimate(msgspec.Struct, frozen=True):
     output: int
     usd: float
     unpriced: tuple[str, ...] = ()
+    listening: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,20 +108,11 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
             )
         if result.error is not None:
             raise result.error
-        used = result.usage
-        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, tuple(sorted(unpriced)))
+        used, listening = (
+            result.usage,
+            sum(isinstance(event, CallStarted) and bool(event.heard) for event in result.trace),
+        )
+        names = tuple(sorted(unpriced))
+        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening)
 
-    found: list[Estimate | BaseException] = []
-
-    def run() -> None:
-        try:
-            found.append(run_virtual(work()))
-        except BaseException as error:
-            found.append(error)
-
-    thread = threading.Thread(target=run, name="motet-estimate")  # a running event loop stays untouched
-    thread.start()
-    thread.join()
-    if isinstance(found[0], BaseException):
-        raise found[0]
-    return found[0]
+    return run_virtual_apart(work)

@@ -37,8 +37,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache, wraps
 from typing import Final
 
 __all__ = ["extract", "is_maths", "matches", "normalise", "same"]
@@ -49,6 +50,8 @@ _FOLDED: Final = 4_096
 """Longest text given to NFKC, which is quadratic in runs of combining marks."""
 _PARSED: Final = 512
 """Longest answer that is read as a number, a formula or a list."""
+_SHORT: Final = 256
+"""Longest text whose key and answer are remembered, so that remembering takes a few megabytes at most."""
 _ROUNDS: Final = 64
 """Wrappers taken off one after another before an answer counts as hostile and is only folded."""
 
@@ -606,6 +609,18 @@ def _core(text: str, depth: int = 0) -> str:
     return text.replace(" the ", " ").replace(" & ", " and ")
 
 
+def _remembering(work: Callable[[str], str]) -> Callable[[str], str]:
+    """Remember what short texts give: votes and grading look at the same few words over and over."""
+    known = lru_cache(maxsize=4096)(work)
+
+    @wraps(work)
+    def remembered(text: str) -> str:
+        return known(text) if len(text) <= _SHORT else work(text)
+
+    return remembered
+
+
+@_remembering
 def normalise(text: str) -> str:
     r"""The canonical key of an answer: two answers are one vote exactly when their keys are equal.
 
@@ -935,6 +950,7 @@ def _look(text: str, depth: int = 0) -> str:
     return _clean(text) if len(text) <= _PARSED else text if len(whole) <= _SEARCHED else whole
 
 
+@_remembering
 def extract(text: str) -> str:
     r"""The final answer inside a reply, as the reply wrote it.
 

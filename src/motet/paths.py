@@ -4,8 +4,8 @@ Both are the platform's own folders, or lie under `MOTET_HOME` when that is set:
 
 | | holds | by default (Linux) | with `MOTET_HOME` |
 |---|---|---|---|
-| `cache_dir` | models, cached replies | `~/.cache/motet` | `$MOTET_HOME` |
-| `state_dir` | the runs that are kept | `~/.local/state/motet` | `$MOTET_HOME/state` |
+| `cache_dir` | models | `~/.cache/motet` | `$MOTET_HOME` |
+| `state_dir` | the journal: calls, replies, runs | `~/.local/state/motet` | `$MOTET_HOME/state` |
 
 A folder is created when it is first asked for, never at import.
 """
@@ -32,7 +32,7 @@ def cache_dir() -> Path:
 
 
 def state_dir() -> Path:
-    """The folder for what can't be had again: the runs that are kept.
+    """The folder for what can't be had again: the journal.
 
     Raises:
         ConfigError: the folder isn't there and can't be made.

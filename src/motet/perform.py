@@ -33,6 +33,7 @@ async def perform(
     wanted: dict[str, object] | None = None,
     record: Record | None = None,
     wrap: Callable[[Backend], Backend] | None = None,
+    told: Callable[[Agent, Chat], Chat] | None = None,
 ) -> Result:
     """Put a question to an agent.
 
@@ -48,6 +49,7 @@ async def perform(
         wanted: how the question was asked for, kept in the trace so that `replay` can ask it again.
         record: the record of an earlier run to repeat (see `motet.replay`).
         wrap: put around every backend that is called (a cache, a record, a stand-in for an estimate).
+        told: what each agent is told in place of a chat, to try what hearing is worth (see `motet.bench.placebo`).
 
     Returns:
         A `Result`, also when the run failed: then its `reply` is None and its `error` says why.
@@ -62,7 +64,7 @@ async def perform(
         raise UsageError("the question is empty: say what is to be answered")
     trace = Trace(watchers=watchers)
     purse = _capped(budget) if record is None else Budget()
-    shared = Shared(trace, purse, seed=seed, tools=tools, record=record, wrap=wrap)
+    shared = Shared(trace, purse, seed=seed, tools=tools, record=record, wrap=wrap, told=told)
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     name = run_id or f"{date[:19].translate(_COMPACT)}-{secrets.token_hex(3)}"
     trace.emit(

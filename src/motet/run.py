@@ -78,7 +78,7 @@ class Shared:
 
     __slots__ = (
         "backends", "cancelled", "clock", "dead", "flights", "leaves", "noted", "purse", "record", "seed", "spent",
-        "started", "stopped", "task", "tools", "trace", "wrap",
+        "started", "stopped", "task", "told", "tools", "trace", "wrap",
     )  # fmt: skip
 
     def __init__(
@@ -90,8 +90,10 @@ class Shared:
         tools: Sequence[ToolSpec] = (),
         record: Record | None = None,
         wrap: Callable[[Backend], Backend] | None = None,
+        told: Callable[[Agent, Chat], Chat] | None = None,
     ) -> None:
         self.trace, self.seed, self.tools, self.record, self.wrap = trace, seed, tuple(tools), record, wrap
+        self.told = told
         self.purse, self.stopped = purse, ""
         self.clock = asyncio.get_running_loop().time
         self.started = self.clock()
@@ -232,13 +234,14 @@ class Ask:
             streaming=run.streaming and self.answering,
         )
         emit(AskStarted(path=path, at=run.now(), agent=agent.name, heard=self.chat.sources))
+        chat = self.chat if shared.told is None else shared.told(agent, self.chat)
         limit = ""
         cause: MotetError
         try:
             if own is not None and own.deadline is not None:
-                reply = await _within(own, agent(self.chat, child), LINGER)
+                reply = await _within(own, agent(chat, child), LINGER)
             else:
-                reply = await agent(self.chat, child)
+                reply = await agent(chat, child)
             reply = child._signed(reply)
             if child.leaf:
                 shared.knows(agent)

@@ -12,6 +12,7 @@ import pytest
 
 from motet.agent import ModelAgent
 from motet.backend import Backend, Card, Knowing, Price, estimate_tokens
+from motet.backends.cached import Cached, Memory
 from motet.backends.journaled import Journaled
 from motet.backends.retried import Retried
 from motet.backends.scripted import Scripted
@@ -240,6 +241,40 @@ async def test_retries_inside_are_all_paid(journal: Journal) -> None:
     assert journal.spent().calls == 4
 
 
+async def test_a_ledger_serves_nothing(journal: Journal) -> None:
+    """Where nothing is served a reply that is known is asked for again, whole and streamed, and written down."""
+    gate = Gate(journal)
+    gate.open.set()
+    ledger = Journaled(gate, journal, "1", serves=False)
+    await Journaled(gate, journal, "1").complete(asking())
+    assert ledger.lookup(asking()) is None
+    for again in (ledger.complete(asking()), read(ledger.stream(asking()))):
+        await again
+    assert gate.calls == journal.stats().calls == 3
+    await check_backend(Journaled(Scripted("hello there"), journal, serves=False))
+
+
+async def test_a_ledger_lets_a_cache_inside_answer(journal: Journal) -> None:
+    """What a cache inside knows is known, and no call; what another's call brings it meanwhile costs nothing."""
+    model = Scripted("hello", delay=0.02)
+    ledger = Journaled(Cached(model, Memory()), journal, serves=False)
+    replies = await asyncio.gather(*(ledger.complete(asking()) for _ in range(3)))
+    assert sorted(reply.usage.calls for reply in replies) == [0, 0, 1]
+    assert (journal.spent().calls, journal.spent().saved_calls) == (1, 2)
+    assert ledger.lookup(asking()) is not None
+
+
+async def test_a_call_is_written_down_once_in_a_file(journal: Journal, path: Path, tmp_path: Path) -> None:
+    """Around another of the same file the outer one takes its place; each file has a record of its own."""
+    with Journal(path) as again, Journal(tmp_path / "other.sqlite") as other:
+        inner = Journaled(Scripted("hello"), again, "inner")
+        await Journaled(inner, journal, "outer").complete(asking())
+        assert journal.stats().calls == 1
+        assert inner.lookup(asking()) is None
+        await Journaled(inner, other, "outer").complete(asking())
+        assert (journal.stats().calls, other.stats().calls) == (2, 1)
+
+
 # ---- in runs
 
 
@@ -308,6 +343,37 @@ async def test_a_reply_that_cant_be_written_down_is_given_with_a_warning(journal
     assert len(reply.text) > 30_000
     assert backend.lookup(asking()) is None
     assert [call.request for call in journal.unfinished()] == [asking()]
+
+
+def blocked(path: Path, yes: bool) -> None:
+    """Put something in the place of a journal, or take it away."""
+    if yes:
+        path.write_text("in the way")
+    else:
+        path.unlink()
+
+
+@pytest.mark.parametrize("serves", [False, True])
+async def test_with_somebody_to_tell_the_call_is_made_all_the_same(serves: bool, path: Path) -> None:
+    """A journal that can't be opened, or has no room for intent or reply: the answer comes, the trouble is told."""
+
+    def fill(request: Request) -> str:
+        if journal._writer is not None:
+            journal._writer._connection.execute("PRAGMA max_page_count = 1")
+        return "".join(map(str, range(9_000)))
+
+    troubles: list[MotetError] = []
+    long = "x" * 10_000 + "".join(map(str, range(9_000)))
+    with Journal(path, now=False) as journal:
+        backend = Journaled(Scripted(fill), journal, serves=serves, trouble=troubles.append)
+        blocked(path, True)
+        assert len((await backend.complete(asking())).text) > 30_000
+        assert {str(each).partition(":")[0] for each in troubles} == {f"the journal {path} can't be used"}
+        blocked(path, False)
+        for request in (asking(), asking(long)):
+            troubles.clear()
+            assert len((await read(backend.stream(request)))[1].text) > 30_000
+            assert "the disk is full" in str(troubles[-1])
 
 
 async def test_a_run_that_was_never_opened_is_refused(journal: Journal) -> None:

@@ -19,12 +19,14 @@ from faultserver import ANSWER, SCENARIOS, FaultServer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from motet.agent import ModelAgent
 from motet.backend import Backend, Price, checked
 from motet.backends import session
 from motet.backends.openai import Clocks, OpenAI
 from motet.backends.refusal import refusal, refusal_in, retry_after
 from motet.backends.secret import Secret, hide
 from motet.backends.wire import Draft, Wire, encode
+from motet.budget import Budget
 from motet.errors import BackendError, ConfigError
 from motet.message import Delta, Message, Part, Reply, Request, Sampling, ToolCall, ToolSpec, Usage
 from motet.perform import perform
@@ -865,6 +867,105 @@ async def test_a_closed_session_is_opened_again(server: FaultServer) -> None:
     await session.aclose()
     await model(server, "good").complete(ASK)
     assert server.connections == 2
+
+
+class Idle:
+    """A server of few words: answers the first request on each of its first connections, and hangs up on the rest.
+
+    Args:
+        kept: connections whose first request is answered; those after them are dropped at their first.
+        abort: whether it resets them, instead of closing them.
+        late: seconds it thinks before it hangs up.
+    """
+
+    def __init__(self, kept: int = 9, abort: bool = False, late: float = 0.0) -> None:
+        self.kept, self.abort, self.late = kept, abort, late
+        self.connections = self.requests = 0
+        self.open: list[asyncio.StreamWriter] = []
+
+    async def __aenter__(self) -> Idle:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1")
+        port = self._server.sockets[0].getsockname()[1]
+        self.backend = OpenAI("m", base_url=f"http://127.0.0.1:{port}/v1", key_required=False, price=Price(1, 1))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for writer in self.open:
+            writer.close()
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open.append(writer)
+        self.connections += 1
+        answers = self.connections <= self.kept
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                size = re.search(rb"content-length: (\d+)", head.lower())
+                assert size is not None
+                body = json.loads(await reader.readexactly(int(size.group(1))))
+                self.requests += 1
+                if not answers:
+                    await asyncio.sleep(self.late)
+                    writer.transport.abort() if self.abort else writer.close()
+                    return
+                answers = False
+                said = {"index": 0, "message": {"role": "assistant", "content": "4"}, "finish_reason": "stop"}
+                data = json.dumps({"choices": [said]}).encode()
+                kind = b"application/json"
+                if body.get("stream"):
+                    delta = {"choices": [{"index": 0, "delta": {"content": "4"}, "finish_reason": "stop"}]}
+                    data, kind = b"data: " + json.dumps(delta).encode() + b"\n\ndata: [DONE]\n\n", b"text/event-stream"
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (kind, len(data)))
+                writer.write(data)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("abort", [False, True], ids=["closed", "reset"])
+async def test_a_request_lost_on_an_idle_connection_is_sent_again(stream: bool, abort: bool) -> None:
+    """A server that hangs up at the second request on a connection is asked on a new one; that counts as a call."""
+    async with Idle(abort=abort) as server:
+        first = await called(server.backend, ASK, stream)
+        again = await called(server.backend, ASK, stream)
+        assert (first.text, first.usage.calls) == (again.text, 1)
+        assert again.usage.calls == 2
+        assert (server.requests, server.connections) == (3, 2)
+
+
+async def test_a_new_connection_that_is_dropped_is_an_error() -> None:
+    """Nothing is sent twice where the server may have read it: not the first time, and not the time after a loss."""
+    async with Idle(kept=0) as server:
+        with pytest.raises(BackendError, match=r"cut: .* broke the connection") as caught:
+            await server.backend.complete(ASK)
+        assert (caught.value.calls, caught.value.attempts, server.requests) == (1, (), 1)
+    async with Idle(kept=1) as server:
+        await server.backend.complete(ASK)
+        with pytest.raises(BackendError, match=r"cut: .* broke the connection") as caught:
+            await server.backend.complete(ASK)
+        assert caught.value.calls == len(caught.value.attempts) == 2
+        assert "closed an idle connection: sent again" in caught.value.attempts[0].text
+        assert (server.requests, server.connections) == (3, 2)
+
+
+async def test_what_breaks_later_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that broke while the server had time to work on the request is an error, reused or not."""
+    monkeypatch.setattr("motet.backends.openai.STALE_SECONDS", 0.05)
+    async with Idle(late=0.2) as server:
+        await server.backend.complete(ASK)
+        with pytest.raises(BackendError, match="cut"):
+            await server.backend.complete(ASK)
+        assert server.requests == 2
+
+
+async def test_a_purse_without_a_call_left_sends_nothing_again() -> None:
+    """The second sending needs the leave of the purse, and is charged to it."""
+    async with Idle() as server:
+        agent = ModelAgent(server.backend, "a")
+        assert (await perform(agent, "2 + 2?", budget=Budget(calls=1))).usage.calls == 1
+        failed = await perform(agent, "2 + 2?", budget=Budget(calls=1))
+        assert (failed.reply, failed.usage.calls, server.requests) == (None, 1, 2)
+        assert (await perform(agent, "2 + 2?", budget=Budget(calls=1))).usage.calls == 1  # a new connection again
+        assert (await perform(agent, "2 + 2?", budget=Budget(calls=2))).usage.calls == 2
 
 
 def test_importing_the_backend_loads_no_http_client() -> None:

@@ -6,8 +6,11 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from motet.bench.results import results
-from motet.bench.runner import Cell
+from motet.bench.cell import Cell
+from motet.bench.results import Results
+from motet.bench.results import results as table
+from motet.bench.run import Arm, Part
+from motet.bench.sheet import Sheet
 from motet.message import Usage
 
 
@@ -19,38 +22,51 @@ def cells(arm: str, scores: str, **fields: object) -> list[Cell]:
     ]
 
 
+def results(given: list[Cell], members: list[str], **parts: Part) -> Results:
+    """The table of cells; what is no member is a mixture, or what is said."""
+    sheet = Sheet.of(given)
+    arms = [Arm(arm, "member" if arm in members else parts.get(arm, "mixture"), "") for arm in sheet.arms]
+    return table(sheet, arms)
+
+
 def test_comparison_with_the_best_member() -> None:
     """Wins, losses, McNemar's p and Holm's correction, as statsmodels has them."""
     a, b = "1111100000" * 4, "1000000000" * 4
-    v, w = "1111111100" * 4, "1111000000" * 4
-    found = results([*cells("b", b), *cells("a", a), *cells("v", v), *cells("w", w)], members=["a", "b"])
+    vote, worse = "1111111100" * 4, "1111000000" * 4
+    found = results([*cells("b", b), *cells("a", a), *cells("v", vote), *cells("w", worse)], members=["a", "b"])
     assert found.best_member == "a"
     assert [line.arm for line in found.lines] == ["b", "a", "v", "w"]
     lines = {line.arm: line for line in found.lines}
-    assert (lines["v"].wins, lines["v"].losses, lines["w"].wins, lines["w"].losses) == (12, 0, 0, 4)
-    assert lines["v"].difference == pytest.approx(0.3)
+    v, w = lines["v"].to_best, lines["w"].to_best
+    assert v is not None
+    assert w is not None
+    assert (v.wins, v.losses, w.wins, w.losses) == (12, 0, 0, 4)
+    assert v.difference == pytest.approx(0.3)
     single = [mcnemar([[0, wins], [losses, 0]], exact=True).pvalue for wins, losses in ((12, 0), (0, 4))]
-    assert [lines["v"].p, lines["w"].p] == pytest.approx(single)
-    assert [lines["v"].p_holm, lines["w"].p_holm] == pytest.approx(multipletests(single, method="holm")[1].tolist())
-    assert found.verdict.startswith("v is better than a, the best member, by 30.0 points (12 tasks won, 0 lost")
-    assert lines["a"].p is None
+    assert [v.p, w.p] == pytest.approx(single)
+    assert [v.p_holm, w.p_holm] == pytest.approx(multipletests(single, method="holm")[1].tolist())
+    assert found.verdict[0].startswith("v is better than a, the best member, by 30.0 points (12 tasks won, 0 lost")
+    assert lines["a"].to_best is None
 
 
 def test_ungraded_tasks_are_left_out_of_both() -> None:
     """A comparison rests on the tasks that both arms were graded on; too many ungraded make an arm unfit."""
     found = results([*cells("a", "1100110011"), *cells("v", "11-0110011")], members=["a"])
     line = found.lines[1]
-    assert (line.tasks, line.ungraded, line.wins, line.losses, line.unfit) == (9, 1, 0, 0, False)
+    assert line.to_best is not None
+    assert (line.tasks, line.ungraded, line.to_best.wins, line.to_best.losses, line.unfit) == (9, 1, 0, 0, False)
     found = results([*cells("a", "1100110011"), *cells("v", "1---110011")], members=["a"])
     assert found.lines[1].unfit
-    assert found.verdict == "Too many answers failed or could not be graded to conclude anything of v."
+    assert found.verdict == ("Too many answers failed or could not be graded to conclude anything of v.",)
 
 
 def test_no_better_mixture_is_reported_as_such() -> None:
     """Neither a lead by chance nor a loss is called better."""
     found = results([*cells("a", "1100110011"), *cells("v", "1110110011")], members=["a"])
-    assert found.verdict.startswith("No mixture is shown to be better than a, the best member; the nearest is v, +10.0")
-    assert results(cells("v", "11"), members=[]).verdict.startswith("There is nothing to compare")
+    assert found.verdict[0].startswith(
+        "No mixture is shown to be better than a, the best member; the nearest is v, +10.0"
+    )
+    assert results(cells("v", "11"), members=[]).verdict[0].startswith("There is nothing to compare")
 
 
 def test_means_and_quantiles() -> None:

@@ -177,7 +177,7 @@ def test_a_trace_that_cannot_be_written_is_told_before_anybody_is_asked(cli: Cli
 def test_a_run_that_cannot_be_kept_still_answers(cli: Cli, folder: Path) -> None:
     """A state folder that can't be written costs the trace, not the answer."""
     (folder / "home" / "state").mkdir(parents=True)
-    (folder / "home" / "state" / "runs").write_text("in the way")
+    (folder / "home" / "state" / "journal.sqlite").write_text("in the way")
     done = cli("ask", "What?")
     assert (done.code, done.out) == (0, "4\n")
     assert "the run could not be kept" in done.err

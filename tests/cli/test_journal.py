@@ -73,7 +73,7 @@ def test_prune_and_vacuum(cli: Cli, path: Path) -> None:
     assert done.json == {"path": str(path), "runs": 0, "records": 0, "calls": 0}
     assert cli("journal", "prune", "--keep", "1", "--json").json["runs"] == 0
     done = cli("journal", "prune", "--older-than", "0")
-    assert done.out == "gone: runs 1, results of theirs 1, calls 2\n"
+    assert done.out == "gone: runs 1, records of theirs 1, calls 2\n"
     assert "motet journal vacuum" in done.err
     found = msgspec.json.decode(cli("journal", "vacuum", "--json").out, type=shapes.Vacuumed)
     assert found.path == str(path)

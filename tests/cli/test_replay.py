@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -83,11 +84,14 @@ def test_unknown_and_broken_runs(cli: Cli, folder: Path) -> None:
 
 
 def test_trace_list(cli: Cli, folder: Path) -> None:
-    """The newest run stands first; a file that is no trace is listed without more."""
+    """The newest run stands first; one that is damaged is listed without more."""
     assert "no run was kept yet" in cli("trace", "list").err
-    for mixture in ("trio", "lame"):
+    for mixture in ("both", "trio", "lame"):
         cli("ask", f"Who is {mixture}?", "-m", mixture)
-    (folder / "home/state/runs/00.jsonl").write_text("nonsense\n")
+    connection = sqlite3.connect(folder / "home/state/journal.sqlite")
+    connection.execute("UPDATE records SET payload = x'007b7d' WHERE run = 1")
+    connection.commit()
+    connection.close()
     runs = msgspec.json.decode(cli("trace", "list", "--json").out, type=shapes.Runs).runs
     assert [(run.mixture, run.outcome, run.answer) for run in runs] == [
         ("lame", "degraded", "4"),

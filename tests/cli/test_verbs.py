@@ -14,6 +14,7 @@ from commandline import PROGRAM, Cli
 
 import motet
 from motet.cli import shapes
+from motet.journal import default_path
 from motet.spec import from_document
 
 
@@ -124,6 +125,21 @@ def test_doctor(cli: Cli, folder: Path) -> None:
     done = cli("doctor")
     assert done.code == 0
     assert "motet models fetch gemma3-270m --accept-license" in done.out
+
+
+def test_what_calls_nobody_or_only_tries_touches_no_journal(cli: Cli, folder: Path) -> None:
+    """Doctor, estimates and lists leave no journal behind, whatever a model's cache says."""
+    (folder / "motet.toml").write_text(
+        "default = 'x'\n[models.x]\nbase_url = 'http://127.0.0.1:9/v1'\nmodel = 'm'\ncache = 'journal'\n"
+        "retries = 0\nfallbacks = ['y']\n"
+        "[models.y]\nbase_url = 'http://127.0.0.1:9/v1'\nmodel = 'n'\ncache = 'memory'\nretries = 0\n"
+    )
+    assert cli("doctor").code == 69
+    for arguments in (("ask", "What?", "--estimate"), ("models", "list"), ("config", "show"), ("trace", "list")):
+        assert cli(*arguments).code == 0
+    assert not default_path().exists()
+    assert cli("ask", "What?").code == 69
+    assert default_path().exists()
 
 
 def test_init(cli: Cli, folder: Path) -> None:

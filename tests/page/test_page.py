@@ -69,3 +69,44 @@ async def test_every_chart_is_drawn_and_nothing_is_cut_off(tmp_path: Path, width
         assert data.splitlines()[:2] == ["x,y,series", f"0,0,{HOSTILE}"]
         assert len(data.splitlines()) == 10
         assert tab.complaints == []
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("logarithmic", [False, True])
+async def test_few_points_are_named_within_the_frame(tmp_path: Path, width: int, logarithmic: bool) -> None:
+    """Every label of up to 15 points stands beside them, inside the frame and apart; intervals are upright bars."""
+    rows = [
+        (0.001 * 3 ** (k // 3) * (1 + 0.02 * (k % 3)), 0.4 + k / 40, f"mixture number {k}", "ab"[k % 2], k % 3 == 0)
+        for k in range(12)
+    ]
+    bars = [(*row, row[1] - 0.06, row[1] + 0.06) if k else (*row, None, None) for k, row in enumerate(rows)]
+    columns = ("x", "y", "label", "series", "joined", "low", "high")
+    chart = Chart("c", "c", "", "points", columns, bars, logarithmic=logarithmic, percent=["y"])
+    many = Chart("m", "m", "", "points", columns[:5], [(k, k, f"mixture number {k}", "a", False) for k in range(16)])
+    path = tmp_path / "page.html"
+    path.write_text(page("t", [Section("s", [chart, many])]), encoding="utf-8")
+    async with browser() as tab:
+        await tab.open(path, width)
+        boxes = await tab.run(
+            """[...document.querySelectorAll('[data-chart=c] svg text')].filter(n => /^mixture num/.test(n.textContent))
+               .map(n => n.getBoundingClientRect()).map(b => [b.left, b.top, b.right, b.bottom])"""
+        )
+        assert len(boxes) == len(rows)
+        left, top, right, bottom = await tab.run(
+            "(b => [b.left, b.top, b.right, b.bottom])"
+            "(document.querySelector('[data-chart=c] svg').getBoundingClientRect())"
+        )
+        assert all(b[0] >= left + 50 and b[1] >= top and b[2] <= right - 18 and b[3] <= bottom - 40 for b in boxes)
+        if width > 1000 and logarithmic:
+            clash = [
+                (a, b)
+                for k, a in enumerate(boxes)
+                for b in boxes[:k]
+                if a[0] < b[2] and b[0] < a[2] and a[1] + 2 < b[3] and b[1] + 2 < a[3]
+            ]
+            assert clash == []
+        upright = "[...document.querySelectorAll('[data-chart=c] svg [aria-label=rule] line')].length"
+        assert await tab.run(upright) == len(rows) - 1
+        assert "mixture" not in await tab.run("document.querySelector('[data-chart=m] svg').textContent")
+        assert tab.complaints == []

@@ -20,18 +20,12 @@ or that another caller's call brought, has a usage without calls and says what i
 from __future__ import annotations
 
 import asyncio
-import os
-import sqlite3
-import threading
-import time
 import warnings
-import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -85,142 +79,6 @@ class Memory:
             self._replies.popitem(last=False)
 
 
-APPLICATION = 0x6D6F7465
-"""What marks an SQLite file as a cache of motet's: "mote", in its header."""
-VERSION = 1
-"""The schema that this motet reads and writes."""
-BUSY = 30.0
-"""Seconds to wait for another process that is writing."""
-_SCHEMA = "CREATE TABLE replies (key TEXT PRIMARY KEY, reply BLOB NOT NULL, made REAL NOT NULL)"
-_inherited: list[sqlite3.Connection] = []
-
-
-class File:
-    """A store in an SQLite file, which processes and threads may share.
-
-    A killed process loses nothing that was put; a power failure may lose the last replies, and nothing else.
-
-    Args:
-        path: the file; it and its folder are made if they are not there.
-
-    Raises:
-        MotetError: the file is no cache of motet's, or a newer motet's, or damaged, or can't be opened. It is left
-            as it was.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
-        self._lock = threading.Lock()
-        self._connection, self._process = self._open(), os.getpid()
-
-    def __repr__(self) -> str:
-        return f"File({str(self.path)!r})"
-
-    def __len__(self) -> int:
-        return int(self._do("SELECT count(*) FROM replies")[0][0])
-
-    def get(self, key: str) -> Reply | None:
-        """The reply of this key, if there is one.
-
-        Raises:
-            MotetError: the file is damaged or can't be read.
-        """
-        rows = self._do("SELECT reply FROM replies WHERE key = ?", key)
-        if not rows:
-            return None
-        try:
-            return msgspec.msgpack.decode(zlib.decompress(rows[0][0]), type=Reply)
-        except (zlib.error, msgspec.DecodeError, TypeError) as error:
-            raise self._wrong(f"its reply {key} is damaged: {error}") from error
-
-    def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply.
-
-        Raises:
-            MotetError: it can't be written: the disk is full, the file read-only, or held by another process.
-        """
-        body = zlib.compress(msgspec.msgpack.encode(reply), 1)
-        # In a transaction of its own a statement that writes takes the lock before it reads, as BEGIN IMMEDIATE
-        # does, so it waits for other writers and can't be refused half-way.
-        self._do("INSERT OR REPLACE INTO replies VALUES (?, ?, ?)", key, body, time.time())
-
-    def close(self) -> None:
-        """Close the file; what is asked of this store later opens it again."""
-        with self._lock:
-            self._connection.close()
-            self._process = 0
-
-    def _do(self, statement: str, *values: object) -> list[Any]:
-        with self._lock:
-            if self._process != os.getpid():
-                if self._process:
-                    _inherited.append(self._connection)  # of the process that forked: not ours to use, nor to close
-                self._connection, self._process = self._open(), os.getpid()
-            try:
-                return self._connection.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise self._wrong(str(error)) from error
-
-    def _open(self) -> sqlite3.Connection:
-        connection = None
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists():
-                with self.path.open("rb") as file:
-                    self._look(file.read(100))
-            connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
-            self._prepare(connection)
-        except (OSError, sqlite3.Error) as error:
-            if connection is not None:
-                connection.close()
-            raise self._wrong(str(error)) from error
-        except MotetError:
-            if connection is not None:
-                connection.close()
-            raise
-        return connection
-
-    def _look(self, header: bytes) -> None:
-        """Refuse a file by its header (see sqlite.org/fileformat.html), before SQLite itself opens and changes it."""
-        if not header:
-            return
-        schema, version, application = (int.from_bytes(header[at : at + 4]) for at in (40, 60, 68))
-        if header[:16] != b"SQLite format 3\0" or (application != APPLICATION and (application or schema)):
-            raise self._wrong("it is not a cache of motet's")
-        self._known(version)
-
-    def _known(self, version: int) -> None:
-        if version > VERSION:
-            raise self._wrong(f"its schema is {version}, and this motet knows {VERSION}: use a newer motet")
-
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        """Make the table if this is the first process here, and set how the connection works."""
-        until = time.monotonic() + BUSY
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-                break
-            except sqlite3.OperationalError as error:
-                # Changing the mode of a new file does not wait for others that are doing the same.
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                    raise
-                time.sleep(0.01)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version < VERSION:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                (version,) = connection.execute("PRAGMA user_version").fetchone()
-                if not version:
-                    connection.execute(_SCHEMA)
-                    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-                    connection.execute(f"PRAGMA user_version = {VERSION}")
-        self._known(version)
-
-    def _wrong(self, text: str) -> MotetError:
-        return MotetError(f"the cache {self.path} can't be used: {text}; make room, move it away, or name another file")
-
-
 class _Flight:
     """A call under way: its task, who waits for it, and the pieces that have come, if it streams."""
 
@@ -253,7 +111,7 @@ class Cached(Wrapper):
 
     Args:
         backend: who is asked for what is not known.
-        store: where replies are kept: `Memory`, `File`, or anything with their `get` and `put`.
+        store: where replies are kept: `Memory`, or anything with its `get` and `put`.
     """
 
     store: Store
@@ -310,6 +168,8 @@ class Cached(Wrapper):
         """The call of this key, and whether it was started here; cancelled when the last to wait for it leaves."""
         flights, place = _flights.setdefault(self.store, {}), (asyncio.get_running_loop(), request.key)
         flight = flights.get(place)
+        if flight is not None and flight.task.done():  # not taken away yet: who joins it now would join it for ever
+            flight = None
         first = flight is None
         if flight is None:
             flight = flights[place] = _Flight()

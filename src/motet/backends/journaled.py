@@ -15,13 +15,16 @@
 A call is written down before it is made, and made only then: what was under way when a process was killed is known. A
 reply is given only when it is written down with its cost, so that what anybody saw is never lost. Replies that are
 whole and usable are served again; the others, and failures, are written down as well and asked for again.
+
+That is strict: without its journal a run ends. Who would rather have an answer than a record gives `trouble`, which is
+told what is wrong; calls are made all the same then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -34,29 +37,47 @@ from motet.errors import TAKEN, BackendError, MotetError
 from motet.journal import Call, Journal
 from motet.message import Delta, Reply, Request, Usage
 
+Trouble = Callable[[MotetError], object]
+"""What is told that a journal can't be used."""
+
+
+def version_of(model: str) -> str:
+    """The `code` of calls of a model: the version of this package, and what the model is, "" if that was not said."""
+    from motet import __version__
+
+    return f"{__version__} {model}".strip()
+
 
 @dataclass(frozen=True)
 class Journaled(Wrapper):
     """A backend with a journal; `Cached`, with the journal as its store.
 
     Args:
-        backend: who is asked for what is not known. Retries and fallbacks belong inside.
+        backend: who is asked for what is not known. Retries and fallbacks belong inside. Around another one with the
+            same file it takes that one's place, since a call is written down once.
         journal: where its calls are written down.
         code: what replies depend on besides the request: the version of the package, a digest of the configuration.
         run: the named run that pays; it has to be open. "" for none.
+        serves: whether what is known is served; if not, every call is made anew, and written down.
+        trouble: is told when the journal can't be used, and the call is made all the same; None for no call then.
     """
 
     journal: Journal
     code: str = ""
     run: str = ""
-    _cached: Cached = field(init=False, repr=False, compare=False)
+    serves: bool = True
+    trouble: Trouble | None = field(default=None, repr=False, compare=False)
+    _written: Backend = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        while isinstance(self.backend, Journaled) and self.backend.journal.path == self.journal.path:
+            object.__setattr__(self, "backend", self.backend.backend)
         shelves = _shelves.setdefault(self.journal, WeakValueDictionary())
         shelf = shelves.get((self.name, self.code))
         if shelf is None:
             shelf = shelves[self.name, self.code] = _Shelf(self.journal, self.name, self.code)
-        object.__setattr__(self, "_cached", Cached(_Written(self.backend, shelf, self.run), shelf))
+        written = _Written(self.backend, shelf, self.run, self.trouble)
+        object.__setattr__(self, "_written", _Served(written, shelf, self.trouble) if self.serves else written)
 
     def lookup(self, request: Request) -> Reply | None:
         """The reply that is known, with the usage it had when it was made.
@@ -64,7 +85,9 @@ class Journaled(Wrapper):
         Raises:
             MotetError: the journal is damaged.
         """
-        return self._cached.lookup(request)
+        knowing = self._written if self.serves else self.backend
+        known: Callable[[Request], Reply | None] | None = getattr(knowing, "lookup", None)  # it is `Knowing`
+        return known(request) if known is not None else None
 
     async def complete(self, request: Request) -> Reply:
         """The reply that is known, or on its way, or else the backend's.
@@ -73,13 +96,29 @@ class Journaled(Wrapper):
             BackendError: the call failed.
             MotetError: the journal can't be written, so no call was made.
         """
-        return await self._cached.complete(request)
+        return await self._written.complete(request)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same in pieces: in one if it is known, as they come if the call streams."""
-        async with closing(self._cached.stream(request)) as stream:
+        async with closing(self._written.stream(request)) as stream:
             async for delta in stream:
                 yield delta
+
+
+@dataclass(frozen=True)
+class _Served(Cached):
+    """A cache that goes without its store where that can't be read, if there is somebody to tell."""
+
+    trouble: Trouble | None
+
+    def lookup(self, request: Request) -> Reply | None:
+        try:
+            return super().lookup(request)
+        except MotetError as error:
+            if self.trouble is None:
+                raise
+            self.trouble(error)
+            return None
 
 
 class _Shelf:
@@ -105,9 +144,12 @@ class _Written(Wrapper):
 
     shelf: _Shelf
     run: str
+    trouble: Trouble | None
 
     async def complete(self, request: Request) -> Reply:
         call = await self._begun(request)
+        if call is None:
+            return await self.backend.complete(request)
         try:
             reply = await self.backend.complete(request)
         except BaseException as error:
@@ -117,6 +159,11 @@ class _Written(Wrapper):
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         call = await self._begun(request)
+        if call is None:
+            async with closing(self.backend.stream(request)) as stream:
+                async for delta in stream:
+                    yield delta
+            return
         reply = None
         try:
             async with closing(self.backend.stream(request)) as stream:
@@ -131,40 +178,54 @@ class _Written(Wrapper):
             raise
         yield Delta(reply=await call.finished(reply))
 
-    async def _begun(self, request: Request) -> _Under:
-        """A call that is written down and may be made."""
-        journal = self.shelf.journal
-        intent = journal.begin(Call(request, self.shelf.backend, self.shelf.code, self.run))
+    async def _begun(self, request: Request) -> _Under | None:
+        """A call that is written down and may be made; None for one that can't be, and may be made all the same."""
         try:
-            return _Under(self.backend, request, journal, await asyncio.shield(intent))
+            intent = self.shelf.journal.begin(Call(request, self.shelf.backend, self.shelf.code, self.run))
+            return self._under(request, await asyncio.shield(intent))
+        except MotetError as error:
+            if self.trouble is None:
+                raise
+            self.trouble(error)
+            return None
         except asyncio.CancelledError:
 
             def undo(intent: asyncio.Future[int]) -> None:
                 if not intent.cancelled() and intent.exception() is None:
-                    under = _Under(self.backend, request, journal, intent.result())
-                    under.failed(asyncio.CancelledError(), made=False)
+                    self._under(request, intent.result()).failed(asyncio.CancelledError(), made=False)
 
             intent.add_done_callback(undo)
             raise
+
+    def _under(self, request: Request, intent: int) -> _Under:
+        return _Under(self.backend, request, self.shelf.journal, intent, self.trouble)
 
 
 class _Under:
     """A call under way."""
 
-    __slots__ = ("_backend", "_began", "_clock", "_intent", "_journal", "_request")
+    __slots__ = ("_backend", "_began", "_clock", "_intent", "_journal", "_request", "_trouble")
 
-    def __init__(self, backend: Backend, request: Request, journal: Journal, intent: int) -> None:
+    def __init__(
+        self, backend: Backend, request: Request, journal: Journal, intent: int, trouble: Trouble | None
+    ) -> None:
         self._backend, self._request, self._journal, self._intent = backend, request, journal, intent
+        self._trouble = trouble
         self._clock = asyncio.get_running_loop().time
         self._began = self._clock()
 
     async def finished(self, reply: Reply) -> Reply:
         """`reply`, when it is written down with its cost; one that can't be is given with a warning."""
-        kept, _ = checked(self._backend, self._request, reply, self._clock() - self._began)
+        kept = reply
+        if reply.usage.calls or not reply.usage.saved_calls:  # else a cache inside had it, as a run sees it too
+            kept, _ = checked(self._backend, self._request, reply, self._clock() - self._began)
         try:
             await self._journal.finish(self._intent, kept)
         except MotetError as error:
-            warnings.warn(f"a reply of {self._backend.name} was not kept: {error}", RuntimeWarning, stacklevel=2)
+            if self._trouble is not None:
+                self._trouble(error)
+            else:
+                warnings.warn(f"a reply of {self._backend.name} was not kept: {error}", RuntimeWarning, stacklevel=2)
         return reply
 
     def failed(self, error: BaseException, *, made: bool = True) -> None:

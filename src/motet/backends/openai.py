@@ -9,6 +9,13 @@ A call succeeded only if its answer parsed, has a choice and a finish reason and
 a length). A stream that merely stops when the connection closes might have been cut, so it is `cut`; so is any stream
 without a finish reason, `[DONE]` or not.
 
+There is one attempt a call but for one case: a connection was idle, and breaks as soon as the request is on it, before
+a byte of an answer. Then the server has most likely closed it for idleness in that very moment and never read the
+request, so it goes out once more, on a new connection. Nobody can know that: a server may also have read it and died.
+Browsers send again here; Go's client does so only with requests that are idempotent or of which nothing was written,
+which a call to a model is not. So the second time is not for nothing: it is a call in the usage, an attempt in the
+record, wants the leave of the purse, and isn't made for what broke later than `STALE_SECONDS` or on a new connection.
+
 Retries, limits and fallbacks are wrappers: `Retried`, `Limited`, `Fallback`. `presets.openai_backend` puts them
 together.
 """
@@ -17,6 +24,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import math
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -25,18 +33,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from motet.backend import Card, Price, estimate_tokens
+from msgspec.structs import replace
+
+from motet.backend import HOLD, Card, Price, estimate_tokens
 from motet.backends import session
 from motet.backends.refusal import refusal, refusal_in, tidy
 from motet.backends.secret import Secret, hide, secret_texts
 from motet.backends.sse import EventParser
 from motet.backends.wire import Draft, Wire, check_extra, decode, encode
-from motet.errors import BackendError, ConfigError
+from motet.errors import Attempt, BackendError, ConfigError
 from motet.message import Delta, Reply, Request
 from motet.prices import context_of, price_of
 
 if TYPE_CHECKING:
-    from aiohttp import ClientResponse
+    from aiohttp import ClientResponse, ClientSession
 
 ERROR_BYTES = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -44,6 +54,8 @@ ERROR_SECONDS = 5.0
 """Seconds that an error's body may take: its status says enough."""
 DRAIN_SECONDS = 0.1
 """Seconds waited after `[DONE]` for the end of the body, so that the connection can be used again."""
+STALE_SECONDS = 1.0
+"""Seconds within which a connection that the server had closed already fails: a round trip, and some patience."""
 REAL_KEY = 16
 """Characters from which a key is taken out of replies too; shorter ones (`EMPTY`, `ollama`) are ordinary words."""
 
@@ -188,7 +200,7 @@ class OpenAI:
                     response.close()
             draft = call.draft()
             draft.take(decode(call.masked(data)))
-            return draft.reply(self.model)
+            return call.reply(draft)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The reply in pieces, in one attempt; the last one carries the whole.
@@ -232,7 +244,7 @@ class OpenAI:
                     async with asyncio.timeout_at(call.until("idle", self.clocks.idle)):
                         chunk = await response.content.readany()
             with call.failures():
-                reply = draft.reply(self.model)
+                reply = call.reply(draft)
                 if done:
                     await _drain(response)
                 elif not _bounded(response):
@@ -294,7 +306,9 @@ class _Fixed:
 class _Call:
     """One attempt: its key, its clocks, and what its failures mean."""
 
-    __slots__ = ("_backend", "_fixed", "_hard", "_hard_name", "_key", "_loop", "_phase", "_request", "_session")
+    __slots__ = (
+        "_backend", "_fixed", "_hard", "_hard_name", "_key", "_loop", "_lost", "_phase", "_request", "_session",
+    )  # fmt: skip
 
     def __init__(self, backend: OpenAI, request: Request) -> None:
         self._backend, self._request = backend, request
@@ -308,6 +322,7 @@ class _Call:
             if request.deadline < self._hard:
                 self._hard, self._hard_name = request.deadline, "deadline"
         self._phase = "connect"
+        self._lost: Attempt | None = None
         self._fixed = backend._fixed
         self._fixed.refresh()
         self._key = self._fixed.key
@@ -335,17 +350,28 @@ class _Call:
         self._phase = phase if when < self._hard else self._hard_name
         return min(when, self._hard)
 
+    def reply(self, draft: Draft) -> Reply:
+        """The whole reply, with a request that was lost as a call of its own."""
+        reply = draft.reply(self._backend.model)
+        if self._lost is None:
+            return reply
+        return replace(reply, usage=replace(reply.usage, calls=max(1, reply.usage.calls) + 1))
+
     async def post(self, body: bytes) -> ClientResponse:
-        """Send the call, and hand back an answer with status 200."""
-        fixed = self._fixed
-        response = await self._session.post(
-            fixed.completions if self._request.prompt else fixed.chats,
-            data=body,
-            headers=fixed.headers,
-            allow_redirects=False,  # a redirect would take the key to another host
-            proxy=fixed.proxy,
-            timeout=fixed.timeout,
-        )
+        """Send the call, once more if it was lost on an idle connection, and hand back an answer with status 200."""
+        sent, began = session.Sent(), self._loop.time()
+        try:
+            response = await self._sent(self._session, body, sent)
+        except Exception as error:
+            seconds = self._loop.time() - began
+            if not (sent.reused and seconds < STALE_SECONDS and _unanswered(error)):
+                raise
+            hold = HOLD.get()
+            if hold is not None and not hold.another():
+                raise
+            text = f"{self._backend.endpoint} closed an idle connection: sent again on a new one"
+            self._lost = Attempt("cut", self._hidden(text), seconds=seconds)
+            response = await self._sent(session.fresh_session(), body, sent)
         if response.status == 200:
             return response
         read = b""
@@ -359,6 +385,18 @@ class _Call:
             raise refusal(response.status, headers, self.masked(read))
         finally:
             response.close()
+
+    async def _sent(self, on: ClientSession, body: bytes, sent: session.Sent) -> ClientResponse:
+        fixed = self._fixed
+        return await on.post(
+            fixed.completions if self._request.prompt else fixed.chats,
+            data=body,
+            headers=fixed.headers,
+            allow_redirects=False,  # a redirect would take the key to another host
+            proxy=fixed.proxy,
+            timeout=fixed.timeout,
+            trace_request_ctx=sent,
+        )
 
     async def rest(self, response: ClientResponse, clock: asyncio.Timeout) -> bytes:
         """The whole body, if it is not too large; `clock` is set anew with each chunk."""
@@ -392,12 +430,19 @@ class _Call:
             if error.kind in ("auth", "not_found"):
                 hint = self._where_key() if error.kind == "auth" else f"check base_url and model {self._backend.model}"
                 text = f"{text}; {hint}"
-            raise error.but(text=self._hidden(text)) from None
+            raise self._after(error.but(text=self._hidden(text))) from None
         except Exception as error:
             known = self._network(error)
             if known is None:
                 raise
-            raise known.but(text=self._hidden(known.text)) from None
+            raise self._after(known.but(text=self._hidden(known.text))) from None
+
+    def _after(self, error: BackendError) -> BackendError:
+        """An error, with the request that was lost before it."""
+        if self._lost is None:
+            return error
+        attempts = [self._lost, Attempt(error.kind, error.text, error.status)]
+        return error.but(attempts=attempts, calls=error.calls + 1)
 
     def _hidden(self, text: str) -> str:
         return hide(text, self._fixed.secrets)
@@ -434,6 +479,16 @@ class _Call:
         if isinstance(error, aiohttp.ClientError | OSError):
             return BackendError("cut", f"{endpoint} broke the connection: {said or type(error).__name__}")
         return None
+
+
+def _unanswered(error: Exception) -> bool:
+    """Whether a connection broke without a byte of an answer."""
+    from aiohttp import ServerDisconnectedError
+
+    if isinstance(error, ServerDisconnectedError):
+        return isinstance(error.message, str)  # else it is the beginning of one
+    broken = isinstance(error, OSError) and error.errno in (errno.ECONNRESET, errno.EPIPE)
+    return broken or isinstance(error, ConnectionError)
 
 
 def _payload_error() -> type[Exception]:

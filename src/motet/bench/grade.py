@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from motet.backend import Backend
 from motet.bench.ask import chat_of
 from motet.bench.filters import filtered
 from motet.bench.task import Suite, Task
@@ -132,7 +133,14 @@ def _made(cls: type, suite: Suite, task: Task, judge: Agent | None) -> Scorer:
 
 
 async def grade(
-    suite: Suite, task: Task, reply: Reply, *, judge: Agent | None = None, seed: int = 0, budget: Budget | None = None
+    suite: Suite,
+    task: Task,
+    reply: Reply,
+    *,
+    judge: Agent | None = None,
+    seed: int = 0,
+    budget: Budget | None = None,
+    wrap: Callable[[Backend], Backend] | None = None,
 ) -> Grade:
     """Grade one reply.
 
@@ -143,6 +151,7 @@ async def grade(
         judge: the agent that grades, for scorers that ask one.
         seed: same seed, same grading.
         budget: the purse of the judge.
+        wrap: put around every backend that the judge calls.
 
     Raises:
         UsageError: the suite's scorer can't be made (see `scorer_of`).
@@ -157,7 +166,7 @@ async def grade(
         await grading(chat, Run(Shared(trace, Budget(usd=0)), grading.name, "", (), Budget(usd=0)))
         usage = Usage()
     else:
-        result = await perform(grading, chat, seed=seed, budget=budget)
+        result = await perform(grading, chat, seed=seed, budget=budget, wrap=wrap)
         trace, usage = result.trace, result.usage
         if result.error is not None and not grading.found:
             return Grade(None, str(result.error), usage=usage)

@@ -10,9 +10,9 @@ was under way is made again. Arms that ask a member the same thing share the cal
     >>> folder = tempfile.TemporaryDirectory()
     >>> with Journal(f"{folder.name}/journal.sqlite") as journal:
     ...     arms = {"always 4": ModelAgent(Scripted("4"), "always 4")}
-    ...     cells = asyncio.run(run_suite(load_suite("arithmetic", n=6), arms, journal=journal, name="first"))
-    >>> len(cells), {cell.arm for cell in cells}
-    (6, {'always 4'})
+    ...     sheet = asyncio.run(run_suite(load_suite("arithmetic", n=6), arms, journal=journal, name="first"))
+    >>> len(sheet.tasks), sheet.arms
+    (6, ('always 4',))
     >>> folder.cleanup()
 """
 
@@ -20,56 +20,39 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 
 from motet.backend import Backend
 from motet.backends.journaled import Journaled
+from motet.backends.recorded import Recorded
 from motet.bench.ask import chat_of
+from motet.bench.cell import Cell, asks_of
+from motet.bench.entrants import Entrant, leaves
 from motet.bench.grade import grade, scorer_of
+from motet.bench.run import AGAIN, KIND, OPENINGS, Arm, Opening, cells, here, openings_of
+from motet.bench.sheet import Sheet
 from motet.bench.task import Suite, Task
+from motet.bench.timing import seconds_alone
 from motet.budget import Budget
-from motet.errors import BudgetExceeded, MotetError, UsageError
+from motet.errors import BackendError, BudgetExceeded, UsageError
 from motet.journal import Journal
-from motet.message import Usage, digest
+from motet.message import Reply, Usage, digest
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
 from motet.spec.describe import describe
-from motet.trace import CallEnded, CallStarted
+from motet.trace import CallEnded, CallFailed, CallStarted
+
+QUEUED = 512
+"""Answers, or tasks, that wait to be written down at most; they share transactions."""
 
 
-class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One arm's answer to one task.
-
-    Args:
-        task: its id.
-        arm: who answered.
-        draw: the how manieth time, from 0.
-        score: from 0 to 1; None where the answer could not be graded, and then `error` says why.
-        state: how whole the answer was: `full`, `degraded` or `single`; `abstained` where everybody did, and `failed`
-            where somebody failed and nobody answered. Both score 0.
-        text: the answer.
-        error: why there is none, or why it was not graded.
-        usage: what was paid for; calls that were known already count as saved.
-        alone: what it would have taken alone: the same with the saved calls as they were made.
-        seconds: from the question to the answer.
-    """
-
-    task: str
-    arm: str
-    draw: int
-    score: float | None
-    state: str
-    text: str = ""
-    error: str = ""
-    usage: Usage = Usage()
-    alone: Usage = Usage()
-    seconds: float = 0.0
-
-
-class _Job(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class _Job:
     task: Task
     arm: str
     draw: int
@@ -77,7 +60,7 @@ class _Job(msgspec.Struct, frozen=True):
 
 async def run_suite(
     suite: Suite,
-    arms: Mapping[str, Agent],
+    arms: Mapping[str, Agent | Entrant],
     *,
     journal: Journal,
     name: str,
@@ -87,8 +70,15 @@ async def run_suite(
     concurrency: int = 32,
     budget: Budget | None = None,
     question: Callable[[], Budget | None] = lambda: None,
+    judge: Agent | None = None,
+    more: Callable[[Sheet], Mapping[str, Entrant]] = lambda _: {},
     watch: Callable[[Cell], None] = lambda _: None,
-) -> list[Cell]:
+    stop: Callable[[], bool] = lambda: False,
+    resume: bool = False,
+    join: bool = False,
+    again: bool = False,
+    command: str = "",
+) -> Sheet:
     """Run a suite, or go on with a run of this name.
 
     Args:
@@ -103,106 +93,339 @@ async def run_suite(
         concurrency: questions under way at once.
         budget: the purse of the whole run, in USD; when it is spent, no further question is put.
         question: makes the purse of one question.
+        judge: the agent that grades, for suites whose scorer asks one.
+        more: is shown what is there when all have answered, and gives who shall answer as well; until it gives nobody
+            new. It has to give the same for the same answers.
         watch: is told each cell, those of an earlier process first.
+        stop: when it says so, no further question is put, and those under way are finished.
+        resume: go on also where the run was made with other arms, models or tasks: what has not changed is kept, the
+            rest is asked anew.
+        join: go on also while another process does so; what both ask at the same moment is paid for twice.
+        again: put the questions again whose answers failed.
+        command: how this was asked for, as the run remembers it.
 
     Returns:
-        The cells, in the order of tasks, draws and arms, whatever the order in which they came.
+        The figures; where `stop` ended the run, some are not there. The answers are in the journal
+        (`motet.bench.run.read_run`).
 
     Raises:
         UsageError: there is no arm, the suite's scorer can't be made, the run is open elsewhere, or it was made with
-            another suite, other arms or models, or another seed: says which.
+            something else: says what.
         MotetError: the journal can't be written; what is in it stays.
         BudgetExceeded: the purse of the run is spent; what is finished is kept.
     """
-    from motet import __version__
-
     if not arms:
         raise UsageError("nobody is asked: name mixtures, agents or models")
     if repeat < 1 or concurrency < 1:
         raise UsageError(f"{repeat} times, {concurrency} at once: give 1 or more of both")
-    scorer_of(suite, suite.tasks[0])
-    purse = budget or Budget()
-    asked = {
-        "suite": suite.key,
-        "arms": digest({name: describe(agent) for name, agent in arms.items()}),
-        "models": digest(dict(models or {})),
-        "seed": str(seed),
-        "version": __version__,
-    }
-    with journal.open_run(name, "bench", msgspec.json.encode(asked).decode()) as run:
-        _same(name, msgspec.json.decode(run.info.config), asked)
-        done: dict[tuple[str, str, int], Cell] = {}
-        for record in journal.records(name):
-            cell = msgspec.json.decode(record.payload, type=Cell)
-            done[cell.task, cell.arm, cell.draw] = cell
-            watch(cell)
+    scorer_of(suite, suite.tasks[0], judge=judge)
+    entrants = {name: each if isinstance(each, Entrant) else Entrant(each) for name, each in arms.items()}
+    runner = _Runner(suite, journal, name, models or {}, repeat, seed, budget or Budget(), question, judge, watch, stop)
+    runner.joined = join
+    with journal.open_run(name, KIND, join=join):
+        await runner.open(entrants, resume=resume, again=again, command=command)
+        while True:
+            await runner.run(entrants, concurrency)
+            # Only whole columns say who else shall answer; and where `stop` came in between, those are still left.
+            wanted = more(runner.sheet) if runner.sheet.whole else {}
+            further = {arm: each for arm, each in wanted.items() if arm not in entrants}
+            if not further:
+                return runner.sheet
+            entrants |= further
+            await runner.remember(entrants)
 
-        backends: set[str] = set()
 
-        def wrap(backend: Backend) -> Backend:
-            backends.add(backend.name)
-            return Journaled(backend, journal, code=code(backend.name), run=name)
+class _Runner:
+    """A run under way."""
 
-        def code(backend: str) -> str:
-            return f"{__version__} {(models or {}).get(backend, '')}".strip()
+    def __init__(
+        self,
+        suite: Suite,
+        journal: Journal,
+        name: str,
+        models: Mapping[str, str],
+        repeat: int,
+        seed: int,
+        purse: Budget,
+        question: Callable[[], Budget | None],
+        judge: Agent | None,
+        watch: Callable[[Cell], None],
+        stop: Callable[[], bool],
+    ) -> None:
+        self.suite, self.journal, self.name, self.models = suite, journal, name, models
+        self.repeat, self.seed, self.purse, self.question = repeat, seed, purse, question
+        self.judge, self.watch, self.stop = judge, watch, stop
+        self.sheet = Sheet([task.id for task in suite.tasks], repeat)
+        self.openings: list[Opening] = []
+        self.backends: set[str] = set()
+        self.ended: BaseException | None = None
+        self.joined = False
+        self._look = 0.0
+        self._room = asyncio.Semaphore(QUEUED)
+        self._mark = ""
+        now = here()
+        self._version = now["version"]
+        self._asking = msgspec.structs.replace(suite, tasks=()).key
+        if judge is not None:
+            self._asking = digest([self._asking, self._made_of(judge)])
+        self._base = Opening(
+            suite.name,
+            len(suite.tasks),
+            (),
+            seed,
+            repeat,
+            self._asking,
+            suite.scorer if isinstance(suite.scorer, str) else getattr(suite.scorer, "__qualname__", "a function"),
+            suite.instructions,
+            suite.licence,
+            suite.source,
+            dict(models),
+            now["version"],
+            now["python"],
+            now["machine"],
+            now["date"],
+        )
 
-        async def work(jobs: Iterator[_Job]) -> None:
-            for job in jobs:
-                _check(purse)
-                within = question() or Budget()
-                within.start(purse)
-                result = await perform(
-                    arms[job.arm], chat_of(job.task, suite), seed=seed + job.draw, budget=within, wrap=wrap
+    # ---- what a run remembers
+
+    async def open(self, entrants: Mapping[str, Entrant], *, resume: bool, again: bool, command: str) -> None:
+        """See that what is there fits, write down what is new, and read the answers."""
+        self.openings = openings_of(self.journal, self.name)
+        kept = {record.task: record.payload for record in self.journal.records(self.name, "")}
+        tasks = {task.id: msgspec.json.encode(task) for task in self.suite.tasks}
+        for task, payload in tasks.items():
+            if kept.get(task, payload) != payload:
+                raise UsageError(f"the run {self.name!r} knows {task!r} as another question: give another --run")
+        arms = self._arms(entrants)
+        if self.openings:
+            changed = list(self._changed(arms, kept.keys() ^ tasks.keys()))
+            if changed and not resume:
+                raise UsageError(
+                    f"the run {self.name!r} was made with {' and '.join(changed)}: give --resume to keep what has not "
+                    "changed and ask the rest anew, or another --run"
                 )
-                if _starved(result, within, purse):
-                    raise _spent(purse)  # no answer of this arm's: it is put again when there is money
-                known = {backend: code(backend) for backend in backends}
-                cell = await _graded(suite, job, result, seed, _alone(result, journal, known))
-                await journal.record(name, job.task.id, job.arm, job.draw, msgspec.json.encode(cell))
-                done[cell.task, cell.arm, cell.draw] = cell
-                watch(cell)
+        new = [task for task in tasks if task not in kept]
+        for start in range(0, len(new), QUEUED):
+            batch = new[start : start + QUEUED]
+            await asyncio.gather(*(self.journal.record(self.name, task, "", 0, tasks[task]) for task in batch))
+        self._base = msgspec.structs.replace(self._base, command=command, again=again)
+        self._mark = f"{AGAIN}{len(self.openings)}" if again else ""
+        await self.remember(entrants)
 
-        every = [_Job(task, arm, draw) for task in suite.tasks for draw in range(repeat) for arm in arms]
-        jobs = iter([job for job in every if (job.task.id, job.arm, job.draw) not in done])
+    async def remember(self, entrants: Mapping[str, Entrant]) -> None:
+        """Write down who answers, unless that is known, and read what they have answered before."""
+        opening = msgspec.structs.replace(self._base, arms=self._arms(entrants))
+        if self.joined or not self.openings or not _covers(self.openings[-1], opening):
+            await self._append(opening)
+        new = [arm for arm in entrants if arm not in self.sheet.columns]
+        for arm in new:
+            self.sheet.arm(arm)
+        for cell in cells(self.journal, self.name, self.openings):
+            if cell.arm in new and self.sheet.fits(cell.task, cell.draw):
+                if self._base.again and cell.state == "failed":
+                    continue
+                self.sheet.add(cell)
+                self.watch(cell)
+
+    async def _append(self, opening: Opening) -> None:
+        """Write an opening down, behind those that other processes have written meanwhile."""
+        content = msgspec.json.encode(opening)
+        kept = None
+        while kept != content:
+            number = len(self.openings)
+            kept = self.journal.recorded(self.name, "", OPENINGS, number)
+            if kept is None:
+                await self.journal.record(self.name, "", OPENINGS, number, content)
+                kept = self.journal.recorded(self.name, "", OPENINGS, number) or content
+            self.openings.append(msgspec.json.decode(kept, type=Opening))
+
+    def _arms(self, entrants: Mapping[str, Entrant]) -> tuple[Arm, ...]:
+        return tuple(Arm(name, each.part, self._key(each), each.of, each.draws) for name, each in entrants.items())
+
+    def _key(self, entrant: Entrant) -> str:
+        """What an answer depends on besides its task: another key, another answer."""
+        made = [self._made_of(entrant.agent), entrant.part == "placebo"]
+        return digest([*made, self._asking, self.seed, self._version])
+
+    def _made_of(self, agent: Agent) -> list[object]:
+        models = {leaf.backend.name: self.models.get(leaf.backend.name, "") for leaf in leaves(agent)}
+        return [describe(agent), models]
+
+    def _changed(self, arms: Sequence[Arm], tasks: set[str]) -> Iterator[str]:
+        """What a run was made with that is not what it is now, in words."""
+        before, now = self.openings[-1], self._base
+        if before.asking != now.asking:
+            yield "another suite"
+        elif tasks:
+            yield f"{before.tasks} tasks and not these {now.tasks}"
+        if before.seed != now.seed:
+            yield f"another seed ({before.seed})"
+        if before.draws != now.draws:
+            yield f"another number of draws ({before.draws})"
+        if before.version != now.version:
+            yield f"another version of motet ({before.version})"
+        models = {name for name, what in before.models.items() if now.models.get(name, what) != what}
+        if models:
+            yield f"other models: {', '.join(sorted(models))}"
+        elif (before.asking, before.seed, before.version) == (now.asking, now.seed, now.version):
+            old = {arm.name: arm.key for arm in before.arms if arm.part != "self-consistency"}
+            new = {arm.name: arm.key for arm in arms if arm.part != "self-consistency"}
+            other = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+            if other:
+                yield f"other arms: {', '.join(other)}"
+
+    # ---- answering
+
+    async def run(self, entrants: Mapping[str, Entrant], concurrency: int) -> None:
+        """Have every question answered that is not."""
+        kept_as = {arm.name: arm.kept_as + self._mark for arm in self._arms(entrants)}
+        jobs = (
+            _Job(task, arm, draw)
+            for task in (reversed(self.suite.tasks) if self.joined else self.suite.tasks)
+            for draw in range(self.repeat)
+            for arm in entrants
+            if not self.sheet.has(task.id, arm, draw)
+        )
+
+        async def work() -> None:
+            for job in jobs:
+                if self.ended is not None or self.stop():
+                    return
+                place = (self.name, job.task.id, kept_as[job.arm], job.draw)
+                known = self.journal.recorded(*place) if self._shared() else None
+                if known is not None:
+                    self._take(msgspec.json.decode(known, type=Cell))
+                    continue
+                try:
+                    cell = await self._answer(entrants[job.arm], job)
+                except BudgetExceeded as error:
+                    self.ended = error  # those under way are finished: they are paid for
+                    return
+                await self._write(place, cell)
+
+        self._room = asyncio.Semaphore(QUEUED)
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
-                    group.create_task(work(jobs))
-        except* MotetError as trouble:
-            raise trouble.exceptions[0] from None
-    return [done[job.task.id, job.arm, job.draw] for job in every]
+                    group.create_task(work())
+        except* Exception as trouble:  # a bug in an agent of one's own, too, is told as it is
+            raise trouble.exceptions[0] from trouble.exceptions[0].__cause__
+        finally:
+            for _ in range(QUEUED):  # until all that was queued is written
+                await self._room.acquire()
+        if self.ended is not None:
+            raise self.ended
+
+    async def _write(self, place: tuple[str, str, str, int], cell: Cell) -> None:
+        """Queue an answer to be written down; it counts when it is. Its calls are in the journal already."""
+
+        def written(future: asyncio.Future[int]) -> None:
+            self._room.release()
+            error = None if future.cancelled() else future.exception()
+            if error is not None:
+                self.ended = self.ended or error
+            elif not future.cancelled():
+                self._take(cell)
+
+        await self._room.acquire()
+        self.journal.record(*place, msgspec.json.encode(cell)).add_done_callback(written)
+
+    def _take(self, cell: Cell) -> None:
+        self.sheet.add(cell)
+        self.watch(cell)
+
+    def _shared(self) -> bool:
+        """Whether another process carries on with the same run: looked for once a second."""
+        now = time.monotonic()
+        if not self.joined and now >= self._look:
+            self._look = now + 1.0
+            self.joined = self.journal.recorded(self.name, "", OPENINGS, len(self.openings)) is not None
+        return self.joined
+
+    async def _answer(self, entrant: Entrant, job: _Job) -> Cell:
+        _check(self.purse)
+        within = self.question() or Budget()
+        within.start(self.purse)
+        chat, seed = chat_of(job.task, self.suite), self.seed + job.draw
+        result = await perform(entrant.agent, chat, seed=seed, budget=within, wrap=self._wrap, told=entrant.told)
+        if _starved(result, within, self.purse):
+            raise _spent(self.purse)  # no answer of this arm's: it is put again when there is money
+        alone, seconds, costs = result.usage, result.seconds, _costs(result)
+        calls = self._as_made(result)
+        if calls is not None:
+            alone = sum((usage for _, usage in calls.values()), Usage())
+            costs = [usage.usd for _, usage in calls.values()]
+            timed = {key: (given, usage.seconds) for key, (given, usage) in calls.items()}
+            seconds = await asyncio.to_thread(seconds_alone, entrant.agent, chat, timed, seed=seed, told=entrant.told)
+        cell = Cell(
+            job.task.id,
+            job.arm,
+            job.draw,
+            score=0.0,
+            state=result.outcome.state,
+            usage=result.usage,
+            # The exact sum: another one differs in its last digit with the order in which calls ended.
+            alone=msgspec.structs.replace(alone, usd=math.fsum(costs)),
+            seconds=seconds,
+            asks=asks_of(result.trace),
+        )
+        return await self._graded(job, result, cell)
+
+    async def _graded(self, job: _Job, result: Result, cell: Cell) -> Cell:
+        if result.reply is None:
+            silent = not result.outcome.missing and any(reply.state == "abstained" for reply in result.replies)
+            return msgspec.structs.replace(cell, state="abstained" if silent else "failed", error=str(result.error))
+        seed = self.seed + job.draw
+        found = await grade(self.suite, job.task, result.reply, judge=self.judge, seed=seed, wrap=self._wrap)
+        return msgspec.structs.replace(
+            cell, score=found.score, text=result.reply.text, error=found.error, usage=result.usage + found.usage
+        )
+
+    def _wrap(self, backend: Backend) -> Backend:
+        """A backend with the journal; what is recorded already is not written down a second time."""
+        if isinstance(backend, Recorded):
+            return backend
+        self.backends.add(backend.name)
+        return Journaled(backend, self.journal, code=self._code(backend.name), run=self.name)
+
+    def _code(self, backend: str) -> str:
+        return f"{self._version} {self.models.get(backend, '')}".strip()
+
+    def _as_made(self, result: Result) -> dict[str, tuple[Reply | BackendError, Usage]] | None:
+        """The calls of a run as they were when they were made; None where they were all made now."""
+        found: dict[str, tuple[Reply | BackendError, Usage]] = {}
+        earlier = False
+        for event in result.trace:
+            if isinstance(event, CallFailed):
+                error = BackendError(event.kind, event.text, status=event.status, attempts=event.attempts)
+                found[event.key] = error, event.usage
+            elif isinstance(event, CallEnded):
+                reply, usage = event.reply, event.reply.usage
+                if event.saved:
+                    known = (self.journal.known(event.key, name, self._code(name)) for name in self.backends)
+                    first = next((reply for reply in known if reply is not None), None)
+                    usage = first.usage if first is not None else Usage(calls=usage.saved_calls)
+                    earlier = True
+                elif usage.seconds > result.seconds:  # it was recorded
+                    earlier = True
+                found[event.key] = reply, usage
+        return found if earlier else None
 
 
-async def _graded(suite: Suite, job: _Job, result: Result, seed: int, alone: Usage) -> Cell:
-    made = Cell(
-        job.task.id,
-        job.arm,
-        job.draw,
-        score=0.0,
-        state=result.outcome.state,
-        usage=result.usage,
-        alone=alone,
-        seconds=result.seconds,
-    )
-    if result.reply is None:
-        silent = not result.outcome.missing and any(reply.state == "abstained" for reply in result.replies)
-        state = "abstained" if silent else "failed"
-        return msgspec.structs.replace(made, state=state, error=str(result.error))
-    found = await grade(suite, job.task, result.reply, seed=seed + job.draw)
-    usage = result.usage + found.usage
-    return msgspec.structs.replace(made, score=found.score, text=result.reply.text, error=found.error, usage=usage)
+def _covers(before: Opening, now: Opening) -> bool:
+    """Whether an opening says all that another does, and at most some baselines more."""
+    arms = tuple(arm for arm in before.arms if arm.part != "self-consistency")
+    same = msgspec.structs.replace(before, arms=now.arms, date=now.date, command=now.command, again=now.again)
+    return not now.again and same == now and now.arms in (arms, before.arms)
 
 
-def _alone(result: Result, journal: Journal, backends: Mapping[str, str]) -> Usage:
-    """What a run would have used if nothing had been known; `backends` by name, with the code of each."""
-    used = msgspec.structs.replace(result.usage, saved_calls=0, saved_usd=0.0)
-    for event in result.trace:
-        if isinstance(event, CallEnded) and event.saved:
-            known = (journal.known(event.key, backend, code) for backend, code in backends.items())
-            used += next(
-                (reply.usage for reply in known if reply is not None), Usage(calls=event.reply.usage.saved_calls)
-            )
-    return used
+def _costs(result: Result) -> list[float]:
+    """What the calls of a run cost, each in USD."""
+    return [
+        event.reply.usage.usd if isinstance(event, CallEnded) else event.usage.usd
+        for event in result.trace
+        if isinstance(event, CallEnded | CallFailed)
+    ]
 
 
 def _starved(result: Result, own: Budget, purse: Budget) -> bool:
@@ -234,12 +457,3 @@ def _spent(purse: Budget) -> BudgetExceeded:
     limit = purse.usd or 0.0
     text = f"the run's budget of {limit:g} usd is spent: what is finished is kept, and a larger one goes on"
     return BudgetExceeded(purse, "usd", purse.used.usd, 0, limit, text)
-
-
-def _same(name: str, before: dict[str, str], now: dict[str, str]) -> None:
-    changed = [part for part in now if before.get(part) != now[part]]
-    if changed:
-        raise UsageError(
-            f"the run {name!r} was made with another {' and another '.join(changed)}: its answers would not be "
-            "comparable; give another --run, or what it was made with"
-        )

@@ -28,7 +28,6 @@ app.command(context_settings={"allow_extra_args": True})(ask.ask)
 app.command()(mixtures.mixtures)
 app.command()(agents.agents)
 app.command()(replay.replay)
-app.command()(bench.bench)
 app.command()(measure.measure)
 app.command()(doctor.doctor)
 app.command()(init.init)
@@ -36,6 +35,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(config.app, name="config")
 app.add_typer(trace.app, name="trace")
 app.add_typer(journal.app, name="journal")
+app.add_typer(bench.app, name="bench")
 
 _Refused: type[Exception] = typer.BadParameter.__mro__[1]
 """What Typer raises when the command line itself makes no sense; it has no public name."""

@@ -233,27 +233,28 @@ def _perform(asked: Asked, question: str, seed: int, trace: Path | None, stream:
     from motet import api
     from motet.cli import output
     from motet.cli.live import View, live
-    from motet.runs import Keeper
+    from motet.runs import TraceFile
 
-    keepers = [Keeper(), *([Keeper(trace)] if trace is not None else [])]
-    watchers: list[Watcher] = [*keepers]
+    keeper, file = asked.keeper(), TraceFile(trace) if trace is not None else None
+    watchers: list[Watcher] = [file] if file is not None else []
     view = View()
     drawn = output.animated()
     if drawn:
         watchers.append(view)
     try:
         with live(view) if drawn else contextlib.nullcontext():
-            return api.background(asked.put(question, seed=seed, watchers=watchers, stream=drawn and stream))
+            put = asked.put(question, seed=seed, watchers=watchers, stream=drawn and stream, keeper=keeper)
+            return api.background(put)
     except KeyboardInterrupt:
-        run = keepers[0].path
-        where = f"; what was said so far is kept: motet trace show {run.stem}" if run and not keepers[0].trouble else ""
+        where = f"; what was said so far is kept: motet trace show {keeper.run}" if keeper.begun else ""
         output.say(f"motet: interrupted{where}", style="yellow")
         raise
     finally:
-        for keeper in keepers:
-            keeper.close()
-            if keeper.trouble:
-                output.say(f"note: {keeper.trouble}", style="yellow")
+        if file is not None:
+            file.close()
+        for kept in (keeper, file):
+            if kept is not None and kept.trouble:
+                output.say(f"note: {kept.trouble}", style="yellow")
 
 
 def _replies(result: Result) -> Table:

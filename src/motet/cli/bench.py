@@ -1,25 +1,80 @@
-"""`motet bench`: agents and mixtures over the tasks of a suite, with intervals, costs and a comparison."""
+"""`motet bench`: agents and mixtures over the tasks of a suite, and the runs that were made so."""
 
 from __future__ import annotations
 
+import shlex
+import signal
+import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.core import TyperGroup
 
-from motet.cli.options import Config, Json, complete_lists
+from motet.cli.codes import Code
+from motet.cli.options import Config, Json, complete_benches, complete_lists, complete_suites
 
 if TYPE_CHECKING:
-    from motet.bench.results import Results
-    from motet.bench.runner import Cell
+    from types import FrameType
+
+    from motet.bench.cell import Cell
+    from motet.bench.plan import Plan
+    from motet.bench.run import BenchRun
+    from motet.bench.sheet import Sheet
+    from motet.bench.task import Suite
+    from motet.journal import Journal
+    from motet.page.page import Section
     from motet.spec import Config as Configuration
 
+TERMINATED = 128 + signal.SIGTERM
 
-def bench(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="A built-in suite, or a file of tasks.")],
+
+class _RunsByDefault(TyperGroup):
+    """Verbs under one name, of which `run` is meant where none is named: `motet bench general`."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_RunsByDefault,
+    help="Compare agents and mixtures on a suite.",
+    epilog="`motet bench SUITE` is short for `motet bench run SUITE`.",
+    invoke_without_command=True,
+)
+
+
+@app.callback()
+def alone(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+File = Annotated[
+    Path | None, typer.Option("--file", metavar="PATH", help="The journal; by default the one of this user.")
+]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="A run: its name, the beginning of it, or `last`.", autocompletion=complete_benches
+    ),
+]
+Html = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a page with charts and every task.")]
+
+
+@app.command("run")
+def run(
+    suite: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="A built-in suite, or a file of tasks.", autocompletion=complete_suites),
+    ],
     arms: Annotated[
         str,
         typer.Option(
@@ -29,6 +84,9 @@ def bench(
     members: Annotated[
         bool, typer.Option("--members/--no-members", help="Whether the mixtures' members answer alone as well.")
     ] = True,
+    baselines: Annotated[
+        bool, typer.Option("--baselines/--no-baselines", help="Copies of the best member, plain vote, placebos.")
+    ] = True,
     n: Annotated[int | None, typer.Option("--n", metavar="N", min=1, help="How many tasks.")] = None,
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="How often each task is put.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same run.")] = 0,
@@ -36,144 +94,431 @@ def bench(
     budget_usd: Annotated[
         float | None, typer.Option(metavar="N", min=0, help="US dollars at most for the whole run.")
     ] = None,
-    run: Annotated[str, typer.Option(metavar="NAME", help="The run's name; one that there is goes on.")] = "",
-    file: Annotated[
-        Path | None, typer.Option("--file", metavar="PATH", help="The journal; by default the one of this user.")
-    ] = None,
+    judge: Annotated[str, typer.Option(metavar="NAME", help="The agent that grades, where a scorer asks one.")] = "",
+    name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run's name; one that there is goes on.")] = "",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on though something has changed.")] = False,
+    join: Annotated[bool, typer.Option("--join", help="Go on while another process does.")] = False,
+    again: Annotated[bool, typer.Option("--retry-failed", help="Ask again where answers failed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it will take, and ask nobody.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask, whatever it may cost.")] = False,
+    html: Html = None,
+    file: File = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Compare agents and mixtures on a suite.
+    """Run a suite, or go on with a run.
 
     Killed or interrupted, the same command goes on: nothing that was finished is lost, or paid for again.
     """
     from motet import api
-    from motet.bench.results import results
+    from motet.bench.ask import chat_of
+    from motet.bench.entrants import copies_of, entrants
+    from motet.bench.plan import plan
+    from motet.bench.run import read_run
     from motet.bench.runner import run_suite
     from motet.bench.suite import load_suite
     from motet.budget import Budget
     from motet.cli import fetching, output
-    from motet.errors import UsageError
+    from motet.cli.measure import check_page
     from motet.journal import Journal, default_path
 
+    if html is not None:
+        check_page(html, [Path(suite)] if Path(suite).exists() else [])
     tasks = load_suite(suite, n=n, seed=seed)
     known = api.configuration(config)
-    names = [name.strip() for name in arms.split(",") if name.strip()] or [known.default]
-    alone = _members(known, names) if members else []
-    for name in names:
-        fetching.ensure(known, name)
-    everyone = {name: known.agent(name) for name in dict.fromkeys([*alone, *names])}
-    # The name says what is asked of whom, so that the same command finds its run again.
-    name = run or f"{tasks.name}, {len(tasks.tasks)} tasks, {repeat}x, seed {seed}: {', '.join(everyone)}"
-    total = len(tasks.tasks) * repeat * len(everyone)
-    with Journal(file or default_path()) as journal, progress(total) as watch:
-        try:
-            cells = api.background(
+    names = list(dict.fromkeys(part.strip() for part in arms.split(",") if part.strip())) or [known.default]
+    if not dry_run:
+        for each in [*names, *filter(None, [judge])]:
+            fetching.ensure(known, each)
+    named = {each: known.agent(each) for each in names}
+    found = entrants(named, chat_of(tasks.tasks[0], tasks), members=members, baselines=baselines)
+    models = known.identities([*names, *filter(None, [judge])])
+    name = name or _name(tasks, known, names, [members, baselines, repeat, seed, judge])
+    with Journal(file or default_path()) as journal:
+        if dry_run or _unlimited(budget_usd, yes):
+            planned = plan(
+                tasks,
+                found,
+                repeat=repeat,
+                seed=seed,
+                concurrency=concurrency,
+                copies=baselines and members,
+                known=_answered(journal, name),
+                typical=journal.typical,
+            )
+            if dry_run:
+                output.json(planned) if json else show_plan(planned, name)
+                return
+            _agreed(planned)
+        total = len(tasks.tasks) * repeat * len(found)
+        with warnings.catch_warnings(), draining() as stop, progress(total, budget_usd) as watch:
+            # Where a reply can't be kept, no further call is made, and the run ends with an error that says why.
+            warnings.filterwarnings("ignore", "a reply of .* was not kept", RuntimeWarning)
+            sheet = api.background(
                 run_suite(
                     tasks,
-                    everyone,
+                    found,
                     journal=journal,
                     name=name,
-                    models=_models(known, names),
+                    models=models,
                     repeat=repeat,
                     seed=seed,
                     concurrency=concurrency,
                     budget=Budget(usd=budget_usd),
                     question=known.budget,
+                    judge=known.agent(judge) if judge else None,
+                    more=copies_of(found) if baselines and members else lambda _: {},
                     watch=watch,
+                    stop=stop.is_set,
+                    resume=resume,
+                    join=join,
+                    again=again,
+                    command=_command(),
                 )
             )
-        except KeyboardInterrupt:
-            output.say("interrupted: what is finished is kept; the same command goes on from there")
-            raise
-    if not cells:
-        raise UsageError("nothing was asked")
-    found = results(cells, members=alone, seed=seed)
+        if stop.is_set() and not sheet.whole:
+            left = sum(int((~column.there).sum()) for column in sheet.columns.values())
+            output.say(
+                f"motet: interrupted; what is finished is kept, {left:,} answers are left. To go on: {_command()}",
+                style="yellow",
+            )
+            raise typer.Exit(TERMINATED if stop.terminated else Code.INTERRUPTED)
+        _report(read_run(journal, name), sheet, html=html, json=json)
+
+
+@app.command("list")
+def list_(file: File = None, json: Json = False) -> None:
+    """List the runs that were made."""
+    from motet.bench.run import KIND, openings_of
+    from motet.cli import output, shapes
+    from motet.journal import Journal, default_path
+
+    found = []
+    with Journal(file or default_path()) as journal:
+        for info in journal.runs():
+            if info.kind != KIND:
+                continue
+            openings = openings_of(journal, info.name)
+            if not openings:  # killed before it had begun
+                continue
+            opening, counts = openings[-1], journal.counts(info.name)
+            found.append(
+                shapes.Bench(
+                    run=info.name,
+                    date=opening.date,
+                    suite=opening.suite,
+                    tasks=opening.tasks,
+                    arms=[arm.name for arm in opening.arms],
+                    answered=sum(counts.get(arm.kept_as, 0) for arm in opening.arms),
+                    expected=len(opening.arms) * opening.tasks * opening.draws,
+                    usd=shapes.dollars(journal.spent(info.name).usd),
+                )
+            )
+    if json:
+        output.json(shapes.Benches(found))
+        return
+    if not found:
+        output.say("no run was made yet: motet bench general")
+        return
+    rows = [
+        (
+            each.run,
+            each.date[:16].replace("T", " "),
+            each.suite,
+            f"{each.tasks:,}",
+            f"{each.answered:,} of {each.expected:,}",
+            f"{each.usd:.4f}",
+            ", ".join(each.arms),
+        )
+        for each in found
+    ]
+    columns = ("run", "date", "suite", "tasks", "answers", "USD", "who answers")
+    output.show(output.table(columns, rows, wraps=("run",), cut=("who answers",)))
+
+
+@app.command()
+def show(
+    name: RunName = "last",
+    cases: Annotated[int, typer.Option(metavar="N", min=0, help="Cases of help and harm shown of each.")] = 0,
+    html: Html = None,
+    file: File = None,
+    json: Json = False,
+) -> None:
+    """Show what a run found."""
+    from motet.bench.run import read_run
+    from motet.cli.measure import check_page
+    from motet.journal import Journal, default_path
+
+    if html is not None:
+        check_page(html, [])
+    with Journal(file or default_path()) as journal:
+        made = read_run(journal, name)
+        _report(made, made.sheet(), html=html, json=json, cases=cases)
+
+
+@app.command()
+def compare(first: RunName, second: RunName, file: File = None, json: Json = False) -> None:
+    """Compare two runs, arm by arm, on the tasks that both have."""
+    from motet.bench.compare import compare as compared
+    from motet.bench.compare import sections
+    from motet.bench.run import read_run
+    from motet.cli import output
+    from motet.cli.measure import show as shown
+    from motet.journal import Journal, default_path
+
+    with Journal(file or default_path()) as journal:
+        found = compared(read_run(journal, first), read_run(journal, second))
     if json:
         output.json(found)
     else:
-        show(found, tasks.name, len(tasks.tasks), repeat, seed)
+        shown(sections(found))
 
 
-def _members(known: Configuration, names: list[str]) -> list[str]:
-    """The agents that the named mixtures are made of, in alphabetical order."""
-    from motet.spec import describe
+@app.command("export")
+def export(
+    name: RunName,
+    out: Annotated[Path, typer.Argument(metavar="FILE", help="Where to: a file, or a folder for one .eval an arm.")],
+    format: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="csv, parquet, jsonl, atif or eval, where the name does not end so."),
+    ] = "",
+    arms: Annotated[
+        list[str] | None,
+        typer.Option("--arm", metavar="NAME", help="Only the answers of this arm; may be given several times."),
+    ] = None,
+    file: File = None,
+    json: Json = False,
+) -> None:
+    """Write a run's answers as a table, as logs of Inspect, or as trajectories."""
+    from motet.bench.export import export as exported
+    from motet.bench.run import read_run
+    from motet.cli import output, shapes
+    from motet.cli.measure import working
+    from motet.journal import Journal, default_path
 
-    found: set[str] = set()
-    for name in names:
-        agents = describe(known.agent(name)).get("agents")
-        found |= set(agents) if isinstance(agents, dict) else set()
-    return sorted(found - set(names))
+    count = 0
+
+    def watch(written: int) -> None:
+        nonlocal count
+        count = written
+        if written % 100 == 0:
+            step(f"{written:,} answers written")
+
+    with Journal(file or default_path()) as journal, working() as step:
+        made = read_run(journal, name)
+        paths = exported(made, out, format, arms=arms or (), watch=watch)
+    if json:
+        output.json(shapes.BenchExported(run=made.name, files=[str(path) for path in paths], answers=count))
+    else:
+        files = str(paths[0]) if len(paths) == 1 else f"{len(paths)} files in {out}"
+        output.say(f"{count:,} answers are in {files}", style="green")
 
 
-def _models(known: Configuration, names: list[str]) -> dict[str, str]:
-    """What each model is, as the configuration has it: under a name that comes to mean another, nothing is known."""
+@app.command()
+def rm(
+    name: RunName,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    file: File = None,
+    json: Json = False,
+) -> None:
+    """Remove a run; its calls stay known."""
+    from motet.bench.run import read_run
+    from motet.cli import fetching, output, shapes
+    from motet.errors import UsageError
+    from motet.journal import Journal, default_path
+
+    with Journal(file or default_path()) as journal:
+        made = read_run(journal, name)
+        if not yes:
+            if not fetching.asks():
+                raise UsageError(f"the run {made.name!r} would be removed with its answers: give --yes")
+            if not fetching.agreed(f"Remove the run {made.name!r} with its answers?", default=False):
+                return
+        removed = journal.remove(made.name)
+    if json:
+        output.json(shapes.BenchRemoved(run=made.name, records=removed))
+    else:
+        output.say(f"removed {made.name}; its calls stay known, so the same command is answered from the journal")
+
+
+# ---- inside
+
+
+def _command() -> str:
+    return f"motet {shlex.join(sys.argv[1:])}"
+
+
+def _name(suite: Suite, known: Configuration, names: list[str], rest: list[object]) -> str:
+    """A name that says what is asked, so that the same command finds its run again; with anything else it is another.
+
+    What an agent is made of is part of it: where the configuration changes, a new run begins.
+    """
     from motet.message import digest
 
-    tables: dict[str, object] = {}
-    for name in names:
-        parts = known.subset(name)
-        models = parts.get("models")
-        folder = parts.get("folder", "")
-        tables |= {model: [table, folder] for model, table in models.items()} if isinstance(models, dict) else {}
-    return {model: digest(table) for model, table in tables.items()}
+    made = digest([suite.key, names, [known.subset(name) for name in names], *rest])
+    return f"{suite.name}-{len(suite.tasks)}-{made[:8]}"
+
+
+def _answered(journal: Journal, name: str) -> int:
+    from motet.bench.run import read_run
+    from motet.errors import MotetError
+
+    try:
+        made = read_run(journal, name)
+    except MotetError:
+        return 0
+    return sum(1 for _ in made.cells()) if made.name == name else 0
+
+
+def _unlimited(budget_usd: float | None, yes: bool) -> bool:
+    return budget_usd is None and not yes
+
+
+def _agreed(planned: Plan) -> None:
+    """Ask before much may be paid.
+
+    Raises:
+        UsageError: nobody can be asked, or does not agree.
+    """
+    from motet.bench.plan import ASK_ABOVE_USD
+    from motet.cli import fetching
+    from motet.errors import UsageError
+
+    most = planned.whole.usd
+    if most <= ASK_ABOVE_USD or planned.known >= planned.answers:
+        return
+    likely = planned.whole.likely_usd
+    told = f"this may cost up to {most:.2f} USD" + (f", likely {likely:.2f}" if likely is not None else "")
+    if not fetching.asks():
+        raise UsageError(f"{told}: give --budget-usd to limit it, or --yes; --dry-run says more")
+    if not fetching.agreed(f"{told[0].upper()}{told[1:]}. Go on?", default=False):
+        raise UsageError("nothing was asked: give --budget-usd to limit what it may cost")
+
+
+def _report(made: BenchRun, sheet: Sheet, *, html: Path | None, json: bool, cases: int = 0) -> None:
+    from motet.bench.report import browser, sections
+    from motet.bench.results import results
+    from motet.cli import output
+    from motet.cli.measure import show as shown
+    from motet.cli.measure import write_page
+
+    topics = {task.id: task.topic for task in made.tasks.values()}
+    found = results(sheet, made.opening.arms, topics=topics, seed=made.opening.seed)
+    if html is not None:
+        whole: list[Section] = [*sections(made, sheet, found), browser(made, sheet, found)]
+        write_page(
+            html, f"{made.opening.suite}: {made.name}", whole, f"motet {made.opening.version}, {made.opening.date}"
+        )
+    if json:
+        output.json(found)
+    else:
+        shown(sections(made, sheet, found, cases=cases))
+    if html is not None:
+        output.say(f"wrote {html}")
+
+
+class _Stop(threading.Event):
+    """Set when the run is to end; `terminated` where that was asked for by SIGTERM."""
+
+    terminated = False
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Callable[[Cell], None]]:
-    """A line on a terminal that says how far it is, how fast, and how good so far."""
+def draining() -> Iterator[_Stop]:
+    """The first Ctrl-C (or SIGTERM) lets what is under way finish, the second ends it at once."""
     from motet.cli import output
+
+    stop = _Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set() or number not in (signal.SIGINT, signal.SIGTERM):
+            raise KeyboardInterrupt
+        stop.terminated = number == signal.SIGTERM
+        stop.set()
+        output.say("finishing what is under way; Ctrl-C again ends it at once", style="yellow")
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    except KeyboardInterrupt:
+        output.say(f"motet: interrupted; what is finished is kept. To go on: {_command()}", style="yellow")
+        raise typer.Exit(Code.INTERRUPTED) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def progress(total: int, limit: float | None) -> Iterator[Callable[[Cell], None]]:
+    """A line on a terminal: how far it is, how fast, how good so far, what was spent, and what failed."""
+    from motet.cli import output
+    from motet.diagnosis.text import between
+    from motet.measure.wilson import wilson
 
     if not output.animated():
         yield lambda _: None
         return
-    began, done, right, graded, usd, failed = time.monotonic(), 0, 0.0, 0, 0.0, 0
-    with output.stderr().status(f"0 of {total}") as status:
+    began, done, right, graded, usd = time.monotonic(), 0, 0.0, 0, 0.0
+    failures: dict[str, int] = {}
+    with output.stderr().status(f"0 of {total:,}") as status:
 
         def watch(cell: Cell) -> None:
-            nonlocal done, right, graded, usd, failed
+            nonlocal done, right, graded, usd
             done += 1
-            failed += cell.state == "failed"
             usd += cell.usage.usd
+            if cell.state == "failed":
+                kind = cell.error.partition(":")[0][:20] or "failed"
+                failures[kind] = failures.get(kind, 0) + 1
             if cell.score is not None:
                 right, graded = right + cell.score, graded + 1
             rate = done / max(1e-9, time.monotonic() - began)
+            goal = max(total, done)
+            money = f"{usd:.4f} USD" + (f", {max(0.0, limit - usd):.4f} left" if limit is not None else "")
+            share = 100 * right / max(1, graded)
             status.update(
-                f"{done} of {total}, {rate:.1f} a second, {(total - done) / rate:.0f} s left; "
-                f"{100 * right / max(1, graded):.1f} % right, {usd:.4f} USD, {failed} failed"
+                f"{done:,} of {goal:,}, {rate:.1f} a second, {(goal - done) / rate:.0f} s left; "
+                f"{share:.1f} % right {between(wilson(right, max(1, graded)))}, {money}"
+                + "".join(f", {count} {kind}" for kind, count in sorted(failures.items()))
             )
 
         yield watch
 
 
-def show(found: Results, suite: str, tasks: int, repeat: int, seed: int) -> None:
-    """Write the table and the verdict for people."""
+def show_plan(planned: Plan, name: str) -> None:
+    """Write for people what a run will take."""
     from motet.cli import output
-    from motet.diagnosis.text import between, chance, figure, percent, points
+    from motet.diagnosis.text import figure
+
+    def likely(value: float | None) -> str:
+        return "?" if value is None else figure(value)
 
     rows = [
         (
-            f"{line.arm} *" if line.member else line.arm,
-            percent(line.right),
-            between(line.interval),
-            points(line.difference) if line.difference is not None else "",
-            between(line.difference_interval) if line.difference_interval is not None else "",
-            chance(line.p_holm).removeprefix("p ").removeprefix("= ") if line.p_holm is not None else "",
-            figure(line.calls),
-            f"{line.tokens_in + line.tokens_out:.0f}",
-            figure(line.usd),
-            f"{line.seconds_p50:.2f}",
-            str(line.abstained),
-            str(line.failed + line.ungraded),
+            each.arm or "together",
+            f"{each.calls:,}",
+            f"{each.input:,}",
+            f"{each.output:,}",
+            f"{each.usd:.4f}",
+            likely(each.likely_output),
+            likely(each.likely_usd),
+            likely(each.likely_seconds),
         )
-        for line in found.lines
+        for each in (*planned.arms, planned.whole)
     ]
-    columns = ("arm", "right", "95 %", "to best", "95 %", "p", "calls", "tokens", "USD", "s", "silent", "failed")
+    columns = ("arm", "calls", "tokens in", "out", "USD", "likely out", "likely USD", "likely s")
     output.show(output.table(columns, rows, wraps=("arm",)))
-    times = f", {repeat} times each" if repeat > 1 else ""
-    output.data(
-        f"\n{suite}: {tasks} tasks{times}, seed {seed}. * answers alone; p is Holm's, against the best of them.\n"
-    )
-    if found.saved_calls:
-        output.data(f"{found.saved_calls} calls were shared or known already.\n")
-    output.paragraph(found.verdict)
+    output.data("\n")
+    known = f"; {planned.known:,} of them are there already" if planned.known else ""
+    output.paragraph(f"{name}: {planned.answers:,} answers{known}. At most so much; calls that arms share count once.")
+    if planned.copies:
+        output.paragraph(f"Up to {planned.copies} draws a task of one member are added, to compare at an equal budget.")
+    if planned.unpriced:
+        output.paragraph(f"Counted as 0 USD, since no price is known: {', '.join(planned.unpriced)}.")
+    if planned.unseen:
+        output.paragraph(
+            f"No call is in the journal yet of {', '.join(planned.unseen)}, so nothing likely can be said: a run with "
+            "--n 5 changes that."
+        )

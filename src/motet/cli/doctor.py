@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ import typer
 from motet.cli.options import Config, Json
 
 if TYPE_CHECKING:
+    from motet.backend import Backend
     from motet.cli.shapes import Checked, Health
     from motet.spec import Config as Configuration
 
@@ -57,8 +57,8 @@ def doctor(
     from motet import __version__, api
     from motet.cli import output, shapes
     from motet.cli.codes import Code
+    from motet.journal import default_path
     from motet.paths import cache_dir
-    from motet.runs import folder
 
     known = api.configuration(config)
     health = shapes.Health(
@@ -69,7 +69,7 @@ def doctor(
         packages={name: _version(name) for name in PACKAGES},
         config=known.path,
         cache=str(cache_dir()),
-        runs=str(folder()),
+        runs=str(default_path()),
         free_bytes=shutil.disk_usage(cache_dir()).free,
         models=[],
     )
@@ -97,7 +97,7 @@ def _print_about(health: Health) -> None:
         f"motet {health.motet}, Python {health.python}, {health.platform}",
         f"packages: {packages}" + (f"; not installed: {', '.join(missing)}" if missing else ""),
         f"configuration: {health.config}",
-        f"models and cached replies: {health.cache} ({output.size(health.free_bytes)} free)",
+        f"models: {health.cache} ({output.size(health.free_bytes)} free)",
         f"kept runs: {health.runs}",
         "",
     ]
@@ -158,11 +158,10 @@ async def _try(config: Configuration, name: str, timeout: float, *, vital: bool)
             name,
             messages=(Message("user", QUESTION),),
             sampling=Sampling(max_tokens=TOKENS),
-            draw=f"doctor-{secrets.token_hex(8)}",  # no cache may answer for the model
             deadline=asyncio.get_running_loop().time() + timeout,
         )
         async with asyncio.timeout(timeout):
-            reply = await config.model(name).complete(request)
+            reply = await _uncached(config.model(name)).complete(request)
         text = {"abstained": "has nothing to say to 2 + 2", "empty": "an empty reply"}.get(reply.state, reply.text)
     except TimeoutError:
         state, kind, text = "failed", "timeout", f"no answer within {timeout:g} s"
@@ -184,6 +183,16 @@ async def _try(config: Configuration, name: str, timeout: float, *, vital: bool)
         todo=todo or TODO.get(kind, ""),
         seconds=shapes.seconds(time.monotonic() - began),
     )
+
+
+def _uncached(backend: Backend) -> Backend:
+    """The model itself: no cache may answer for it, and its try is nobody's call."""
+    from motet.backends.cached import Cached
+    from motet.backends.journaled import Journaled
+
+    while isinstance(backend, Cached | Journaled):
+        backend = backend.backend
+    return backend
 
 
 def _mend(table: object) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = group("Look into the journal of paid calls, and prune it.")
 File = Annotated[
     Path | None,
-    typer.Option("--file", metavar="PATH", help="The journal; by default the one beside the kept runs."),
+    typer.Option("--file", metavar="PATH", help="The journal; by default the one of this user."),
 ]
 DAY = 86_400.0
 
@@ -48,7 +48,7 @@ def stats(file: File = None, json: Json = False) -> None:
     used = ledger.usage
     output.data(
         f"{ledger.path}: {output.size(ledger.bytes)}, schema {ledger.schema}\n"
-        f"runs: {ledger.runs:,}, with {ledger.records:,} results\n"
+        f"runs: {ledger.runs:,}, with {ledger.records:,} records\n"
         f"calls: {ledger.calls:,}"
         + (f", {ledger.first} to {ledger.last}\n" if ledger.calls else "\n")
         + f"ended: {ends}\n"
@@ -77,7 +77,7 @@ def export(
     file: File = None,
     json: Json = False,
 ) -> None:
-    """Write everything as JSON lines: runs, results, calls.
+    """Write everything as JSON lines: runs, their records, calls.
 
     With --json a file has to be named for the lines: stdout gets one object.
     """
@@ -117,7 +117,7 @@ def prune(
     file: File = None,
     json: Json = False,
 ) -> None:
-    """Delete what is old: runs with their results, and calls with their replies.
+    """Delete what is old: runs with their records, and calls with their replies.
 
     What a run that stays has paid for stays too, and so does a run that is open.
     """
@@ -129,7 +129,7 @@ def prune(
     if json:
         output.json(shapes.Pruned(path=path, runs=found.runs, records=found.records, calls=found.calls))
         return
-    output.data(f"gone: runs {found.runs:,}, results of theirs {found.records:,}, calls {found.calls:,}\n")
+    output.data(f"gone: runs {found.runs:,}, records of theirs {found.records:,}, calls {found.calls:,}\n")
     if found.runs + found.calls:
         output.say("to give the room back to the disk: motet journal vacuum")
 

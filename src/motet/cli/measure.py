@@ -13,8 +13,7 @@ import typer
 from motet.cli.options import Json
 
 if TYPE_CHECKING:
-    from motet.diagnosis.diagnose import Diagnosis
-
+    from motet.page.page import Section
 
 NAME = 14
 """Columns of a terminal that names and remarks need at least."""
@@ -70,6 +69,7 @@ def measure(
     """
     from difflib import get_close_matches
 
+    from motet import __version__
     from motet.cli import output
     from motet.diagnosis.diagnose import diagnose
     from motet.diagnosis.options import Options
@@ -105,11 +105,12 @@ def measure(
         )
         if html is not None:
             step("drawing")
-            write(html, made)
+            title = f"Does mixing help? {Path(made.about.source).name}"
+            write_page(html, title, made.sections(), f"motet {__version__}, seed {made.options.seed}")
     if json:
         output.json(made)
     else:
-        show(made)
+        show(made.sections())
     if html is not None:
         output.say(f"wrote {html}")
 
@@ -126,12 +127,12 @@ def working() -> Iterator[Callable[[str], None]]:
         yield lambda what: status.update(f"{what} …")
 
 
-def show(made: Diagnosis) -> None:
-    """Write the diagnosis for people; the charts are for the page."""
+def show(sections: Sequence[Section]) -> None:
+    """Write a report for people; the charts are for the page."""
     from motet.cli import output
     from motet.page.page import Rows, Words
 
-    for place, section in enumerate(made.sections()):
+    for place, section in enumerate(sections):
         output.data(f"{'' if not place else chr(10)}{section.title.upper()}\n\n")
         for block in section.blocks:
             match block:
@@ -191,20 +192,18 @@ def check_page(path: Path, inputs: Iterable[Path]) -> None:
         raise UsageError(f"--html {path} can't be written ({_why(error)}): give another file") from None
 
 
-def write(path: Path, made: Diagnosis) -> None:
-    """Write the page, all of it or nothing.
+def write_page(path: Path, title: str, sections: Sequence[Section], footer: str) -> None:
+    """Write a page, all of it or nothing.
 
     Raises:
         UsageError: it can't be written there.
     """
     import os
 
-    from motet import __version__
     from motet.errors import UsageError
     from motet.page.page import page
 
-    title = f"Does mixing help? {Path(made.about.source).name}"
-    text = page(title, made.sections(), footer=f"motet {__version__}, seed {made.options.seed}")
+    text = page(title, sections, footer=footer)
     target = Path(os.path.realpath(path))  # a link stays one
     # The name is no part of the temporary one, which would be too long where the name is nearly so.
     partial = target.with_name(f".motet-{os.getpid()}.part")

@@ -41,9 +41,29 @@ def complete_runs(incomplete: str) -> list[str]:
     try:
         from motet.runs import kept
 
-        return [name for name in ("last", *(path.stem for path in kept()[:50])) if name.startswith(incomplete)]
+        return [name for name in ("last", *kept()[:50]) if name.startswith(incomplete)]
     except Exception:
         return []
+
+
+def complete_benches(incomplete: str) -> list[str]:
+    """Runs of bench that begin so, newest first."""
+    try:
+        from motet.bench.run import KIND
+        from motet.journal import Journal, default_path
+
+        with Journal(default_path()) as journal:
+            runs = [run.name for run in journal.runs() if run.kind == KIND]
+        return [name for name in ("last", *runs[:-50:-1]) if name.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+def complete_suites(incomplete: str) -> list[str]:
+    """Built-in suites that begin so."""
+    from motet.bench.suite import BUILT_IN
+
+    return [name for name in BUILT_IN if name.startswith(incomplete)]
 
 
 def group(about: str) -> typer.Typer:

@@ -356,6 +356,40 @@ class Dumped(msgspec.Struct, frozen=True, kw_only=True):
     lines: int
 
 
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of bench: how many answers are there of how many, and what was paid."""
+
+    run: str
+    date: str
+    suite: str
+    tasks: int
+    arms: list[str]
+    answered: int
+    expected: int
+    usd: float
+
+
+class Benches(msgspec.Struct, frozen=True):
+    """`motet bench list --json`, in the order in which they were made."""
+
+    runs: list[Bench]
+
+
+class BenchRemoved(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet bench rm --json`: how many answers and tasks were removed."""
+
+    run: str
+    records: int
+
+
+class BenchExported(msgspec.Struct, frozen=True, kw_only=True):
+    """`motet bench export --json`: the files that were written, and how many answers they hold."""
+
+    run: str
+    files: list[str]
+    answers: int
+
+
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
     """`motet journal prune --json`: how many runs, results of theirs, and calls were deleted."""
 

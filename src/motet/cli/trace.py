@@ -10,8 +10,6 @@ import typer
 from motet.cli.options import Json, RunName, group
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from motet.cli.shapes import Kept
     from motet.trace import Trace
 
@@ -35,7 +33,7 @@ def list_(
     from motet.runs import summaries
     from motet.view import shortened
 
-    found = [_kept(path, trace) for path, trace in summaries(most)]
+    found = [_kept(run, trace) for run, trace in summaries(most)]
     if json:
         output.json(shapes.Runs(found))
         return
@@ -72,7 +70,7 @@ def show(run: RunName = "last", json: Json = False) -> None:
     from motet.view import nodes
 
     trace = load(run)
-    kept = _kept(None, trace)
+    kept = _kept("", trace)
     if json:
         heard = _heard(trace)
         asks = [
@@ -113,7 +111,7 @@ def export(
     texts = {Format.mermaid: mermaid, Format.dot: dot, Format.jsonl: Trace.to_jsonl}
     text = texts[format_](trace)
     if json:
-        output.json(shapes.Exported(run_id=_kept(None, trace).run_id, format=format_.value, text=text))
+        output.json(shapes.Exported(run_id=_kept("", trace).run_id, format=format_.value, text=text))
     else:
         output.data(text)
 
@@ -169,8 +167,8 @@ def _heard(trace: Trace) -> dict[str, list[str]]:
     return heard
 
 
-def _kept(path: Path | None, trace: Trace | None) -> Kept:
-    """What a list says of a run; of a file that is no trace, its name."""
+def _kept(run: str, trace: Trace | None) -> Kept:
+    """What a list says of a run; of one that is damaged, its id."""
     from motet.cli import shapes
     from motet.trace import RunEnded, RunStarted
 
@@ -178,7 +176,7 @@ def _kept(path: Path | None, trace: Trace | None) -> Kept:
     ended = next((event for event in trace or () if isinstance(event, RunEnded)), None)
     known = ended if ended is not None and not ended.error.startswith("interrupted") else None
     return shapes.Kept(
-        run_id=started.run if started else path.stem if path else "",
+        run_id=started.run if started else run,
         date=started.date if started else "",
         mixture=started.agent if started else "",
         question=started.chat.question if started else "",

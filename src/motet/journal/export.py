@@ -1,4 +1,4 @@
-"""A journal as JSON lines: first the runs, then their results, then the calls, each oldest first."""
+"""A journal as JSON lines: first the runs, then their records, then the calls, each oldest first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RunLine(RunInfo, frozen=True, tag="run"):
 
 
 class RecordLine(msgspec.Struct, frozen=True, tag="record"):
-    """A result of a run; a payload that is not JSON is text in Base64."""
+    """A record of a run; a payload that is not JSON is text in Base64."""
 
     run: str
     task: str

@@ -1,8 +1,8 @@
 """The journal: what every call was, written down before it is made; what came of it and what it cost, after.
 
 It is the cache (a reply that is whole and usable is never asked for again), the ledger (what a run has spent, what was
-under way when a process was killed) and the place of named runs and their results, in one SQLite file that processes
-share. Nothing in it is ever changed, only added, until it is pruned.
+under way when a process was killed) and the place of named runs and what they write down, in one SQLite file that
+processes share. Nothing in it is ever changed, only added, until it is pruned.
 
     >>> import asyncio, tempfile
     >>> from motet.journal.call import Call
@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
-from weakref import WeakSet, finalize
+from weakref import WeakSet, WeakValueDictionary, finalize
 
 import msgspec
 
@@ -59,7 +59,7 @@ class Writes(Protocol):
 
 
 def default_path() -> Path:
-    """The journal of this user, beside the kept runs."""
+    """The journal of this user: the calls of `ask` and `bench`, and their runs."""
     return state_dir() / "journal.sqlite"
 
 
@@ -72,20 +72,29 @@ class Journal:
 
     Args:
         path: the file; it and its folder are made if they are not there.
+        now: whether it is opened at once; else when something is first asked of it, which then raises the same.
 
     Raises:
         MotetError: the file is no journal, or a newer motet's, or damaged, or can't be opened. It is left as it was.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, now: bool = True) -> None:
         self.path = Path(path).absolute()
         self._writing, self._reading = threading.Lock(), threading.RLock()
         self._writer: Writer | None = None
         self._reader: sqlite3.Connection | None = None
         self._runs: dict[str, int] = {}
-        with self._writing:
-            self._opened()
+        if now:
+            with self._writing:
+                self._opened()
         _journals.add(self)
+
+    @classmethod
+    def shared(cls, path: str | os.PathLike[str]) -> Journal:
+        """The one journal that this process has of a file, as long as anybody uses it; not opened yet if it is new."""
+        path = Path(path).absolute()
+        with _fork:
+            return _shared.get(path) or _shared.setdefault(path, cls(path, now=False))
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -176,6 +185,14 @@ class Journal:
         (sums,) = self._read(_SPENT, self._run(run) if run else None, since)
         return Usage(*sums)
 
+    def typical(self, backend: str) -> Usage | None:
+        """What a call to a backend that was answered used on average, in whole tokens; None if there was none."""
+        rows = self._read(_TYPICAL, backend)
+        if not rows or rows[0][0] is None:
+            return None
+        given, output, usd, seconds = rows[0]
+        return Usage(1, input=round(given), output=round(output), usd=usd, seconds=seconds)
+
     # ---- runs
 
     def open_run(self, name: str, kind: str, config: str = "", *, join: bool = False) -> OpenRun:
@@ -193,8 +210,8 @@ class Journal:
 
         def find(connection: sqlite3.Connection) -> tuple[int, RunInfo, str, bool]:
             with transaction(connection):
-                values = (name, kind, config, time.time())
-                insert = "INSERT OR IGNORE INTO runs (name, kind, config, made) VALUES (?, ?, ?, ?)"
+                values = (name, kind, config, time.time(), "" if join else myself())
+                insert = "INSERT OR IGNORE INTO runs (name, kind, config, made, owner) VALUES (?, ?, ?, ?, ?)"
                 new = connection.execute(insert, values).rowcount == 1
                 select = "SELECT id, kind, config, made, owner FROM runs WHERE name = ?"
                 number, kind_, config_, made, owner = connection.execute(select, (name,)).fetchone()
@@ -213,13 +230,16 @@ class Journal:
             if held is None:
                 _, _, owner, _ = self._do(find)
                 who = owner or "another process"
-                raise UsageError(f"the run {name!r} is being carried on by {who}: wait for it, stop it, or join it")
-            self._do(own)
+                raise UsageError(
+                    f"the run {name!r} is being carried on by {who}: wait for it, stop it, or join it (--join)"
+                )
+            if not new:
+                self._do(own)
         self._runs[name] = number
         return OpenRun(info, new, held)
 
     def record(self, run: str, task: str, arm: str, draw: int, payload: bytes) -> asyncio.Future[int]:
-        """Write down a result of a run; the same task, arm and draw again changes nothing.
+        """Write down a record of a run; the same task, arm and draw again changes nothing.
 
         Raises:
             UsageError: the run was never opened.
@@ -227,17 +247,60 @@ class Journal:
         """
         return self._append("records", (self._run(run), task, arm, draw, time.time()), payload)
 
-    def records(self, run: str) -> Iterator[Record]:
-        """The results of a run, in the order they were written."""
+    def recorded(self, run: str, task: str, arm: str, draw: int) -> bytes | None:
+        """What was written down of one result of a run; None if nothing was."""
+        rows = self._read(_RECORDED, self._run(run), task, arm, draw)
+        return self._unpacked(rows[0][0]) if rows else None
+
+    def records(self, run: str, arm: str | None = None) -> Iterator[Record]:
+        """The results of a run, in the order they were written; those of one arm where it is named."""
         number, last = self._run(run), 0
-        while rows := self._read(_RECORDS, number, last):
-            for _, task, arm, draw, made, payload in rows:
-                yield Record(task, arm, draw, self._unpacked(payload), made)
+        while rows := self._read(_RECORDS, number, last, arm):
+            for _, task, whose, draw, made, payload in rows:
+                yield Record(task, whose, draw, self._unpacked(payload), made)
             last = rows[-1][0]
 
-    def runs(self) -> list[RunInfo]:
-        """Every run, in the order in which they were opened first."""
-        return [RunInfo(*values) for values in self._read("SELECT name, kind, config, made FROM runs ORDER BY id")]
+    def counts(self, run: str) -> dict[str, int]:
+        """How many results each arm of a run has."""
+        return dict(self._read("SELECT arm, count(*) FROM records WHERE run = ? GROUP BY arm", self._run(run)))
+
+    def runs(self, kind: str = "", *, recorded: bool = False) -> list[RunInfo]:
+        """Every run, in the order in which they were opened first.
+
+        Args:
+            kind: only those of this kind.
+            recorded: only those of which something was written down.
+        """
+        return [RunInfo(*values) for values in self._read(_RUNS, kind, not recorded)]
+
+    def limit(self, kind: str, keep: int) -> int:
+        """Delete the oldest runs of a kind, with their records, but for the newest so many and those that are open.
+
+        What they have paid for stays: known, and in the ledger.
+
+        Returns:
+            How many were deleted.
+        """
+
+        def work(connection: sqlite3.Connection) -> int:
+            return pruning.limit(self.path, connection, kind, keep)
+
+        found = self._do(work)
+        self._runs.clear()
+        return found
+
+    def remove(self, run: str) -> int:
+        """Delete a run with its results, of which it gives the number; its calls stay known.
+
+        Raises:
+            UsageError: there is no such run, or somebody carries on with it.
+        """
+        self._run(run)
+        runs, records = self._do(lambda connection: pruning.remove(self.path, connection, run))
+        if not runs:
+            raise UsageError(f"the run {run!r} is being carried on: wait for it, or stop it")
+        self._runs.pop(run, None)
+        return records
 
     # ---- housekeeping
 
@@ -265,7 +328,7 @@ class Journal:
         return self._do(work)
 
     def prune(self, *, older_than: float | None = None, keep: int | None = None) -> Pruned:
-        """Delete what is old: runs with their results, and calls with their replies.
+        """Delete what is old: runs with their records, and calls with their replies.
 
         Args:
             older_than: what is older than so many seconds goes; all if None.
@@ -326,19 +389,28 @@ class Journal:
             finalize(self, self._writer.stop).atexit = False  # should nobody close it; at exit `_close_all` waits
         return self._writer
 
+    def _opened_reader(self) -> sqlite3.Connection:
+        if self._reader is None:
+            self._reader = connect(self.path, writes=False)
+            finalize(self, self._reader.close).atexit = False
+        return self._reader
+
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """The connection that reads, for as long as the block lasts."""
+        if self._reader is None:
+            with self._writing:
+                self._opened()
         with self._reading, telling(self.path):
-            if self._reader is None:
-                self._reader = connect(self.path, writes=False)
-            yield self._reader
+            yield self._opened_reader()
 
     def _read(self, statement: str, *values: object) -> list[Any]:
+        if self._reader is None:
+            with self._writing:  # before the other lock, as everywhere
+                self._opened()  # makes the file, or brings it up to date
         with self._reading:
             try:
-                self._reader = self._reader or connect(self.path, writes=False)
-                return self._reader.execute(statement, values).fetchall()
+                return self._opened_reader().execute(statement, values).fetchall()
             except sqlite3.Error as error:
                 raise wrong(self.path, error) from error
 
@@ -389,9 +461,23 @@ _UNFINISHED = (
 _SPENT = (
     f"SELECT {SUMS} FROM outcomes o JOIN calls c ON c.id = o.call WHERE (?1 IS NULL OR c.run = ?1) AND o.made >= ?2"
 )
-_RECORDS = "SELECT id, task, arm, draw, made, payload FROM records WHERE run = ? AND id > ? ORDER BY id LIMIT 500"
+_TYPICAL = (
+    "SELECT avg(o.input), avg(o.output), avg(o.usd), avg(o.seconds) FROM outcomes o JOIN calls c ON c.id = o.call "
+    "JOIN steps s ON s.id = c.step WHERE s.backend = ? AND o.state = 'ok'"
+)
+_RECORDED = "SELECT payload FROM records WHERE run = ? AND task = ? AND arm = ? AND draw = ?"
+_RECORDS = (
+    "SELECT id, task, arm, draw, made, payload FROM records WHERE run = ?1 AND id > ?2 AND (?3 IS NULL OR arm = ?3) "
+    "ORDER BY id LIMIT 500"
+)
+
+_RUNS = (
+    "SELECT name, kind, config, made FROM runs WHERE (?1 = '' OR kind = ?1) "
+    "AND (?2 OR EXISTS (SELECT 1 FROM records WHERE run = runs.id)) ORDER BY id"
+)
 
 _journals: WeakSet[Journal] = WeakSet()
+_shared: WeakValueDictionary[Path, Journal] = WeakValueDictionary()
 _forking: list[Journal] = []
 _fork = threading.Lock()
 

@@ -18,7 +18,7 @@ STEP = 5_000
 
 
 class Pruned(msgspec.Struct, frozen=True):
-    """How many runs, results of theirs, and calls were deleted."""
+    """How many runs, records of theirs, and calls were deleted."""
 
     runs: int
     records: int
@@ -33,18 +33,8 @@ def moment(connection: sqlite3.Connection, before: float, keep: int) -> float:
 
 def prune(path: Path, connection: sqlite3.Connection, before: float) -> Pruned:
     """Delete what is older than a moment, in seconds since 1970."""
-    runs = records = calls = 0
-    for (number,) in connection.execute("SELECT id FROM runs WHERE made < ?", (before,)).fetchall():
-        held = lock(path, number)
-        if held is None:
-            continue
-        try:
-            with transaction(connection):
-                records += connection.execute("DELETE FROM records WHERE run = ?", (number,)).rowcount
-                runs += connection.execute("DELETE FROM runs WHERE id = ?", (number,)).rowcount
-        finally:
-            held.close()
-        lock_file(path, number).unlink(missing_ok=True)  # this number never comes again
+    calls = 0
+    runs, records = _forget(path, connection, "SELECT id FROM runs WHERE made < ?", before)
     # The newest call stays, so that its number is not used again for another.
     old = (
         "SELECT id FROM calls WHERE id > ? AND made < ? AND id < (SELECT max(id) FROM calls) "
@@ -60,3 +50,31 @@ def prune(path: Path, connection: sqlite3.Connection, before: float) -> Pruned:
             return Pruned(runs, records, calls)
         calls += len(numbers)
         last = numbers[-1][0]
+
+
+def limit(path: Path, connection: sqlite3.Connection, kind: str, keep: int) -> int:
+    """Delete the oldest runs of a kind but for the newest so many; how many there were."""
+    older = "SELECT id FROM runs WHERE kind = ? ORDER BY id DESC LIMIT -1 OFFSET ?"  # a negative limit is none
+    return _forget(path, connection, older, kind, keep)[0]
+
+
+def remove(path: Path, connection: sqlite3.Connection, name: str) -> tuple[int, int]:
+    """Delete one run, unless it is open; how many there were, and how many results of it."""
+    return _forget(path, connection, "SELECT id FROM runs WHERE name = ?", name)
+
+
+def _forget(path: Path, connection: sqlite3.Connection, which: str, *values: object) -> tuple[int, int]:
+    """Delete runs that nobody has open, with their records; how many there were of both."""
+    runs = records = 0
+    for (number,) in connection.execute(which, values).fetchall():
+        held = lock(path, number)
+        if held is None:
+            continue
+        try:
+            with transaction(connection):
+                records += connection.execute("DELETE FROM records WHERE run = ?", (number,)).rowcount
+                runs += connection.execute("DELETE FROM runs WHERE id = ?", (number,)).rowcount
+        finally:
+            held.close()
+        lock_file(path, number).unlink(missing_ok=True)  # this number never comes again
+    return runs, records

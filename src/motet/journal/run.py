@@ -22,7 +22,7 @@ class RunInfo(msgspec.Struct, frozen=True):
 
     Args:
         name: unique in its journal.
-        kind: what made it: `bench`, say.
+        kind: what made it: `ask` or `bench`, say.
         config: how it was asked for, as text; whoever goes on with it compares.
         made: when it was first opened, in seconds since 1970.
     """
@@ -34,10 +34,10 @@ class RunInfo(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One result of a run.
+    """What a run has written down: a bench each graded answer, an `ask` the events of its trace, a few together.
 
     Args:
-        task: what was asked.
+        task: what was asked, or what it is.
         arm: who was asked.
         draw: the how manieth time, from 0.
         payload: whatever the run keeps of it; JSON is exported as it is.

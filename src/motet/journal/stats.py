@@ -20,7 +20,7 @@ class Stats(msgspec.Struct, frozen=True):
         bytes: its size, with what is written and not yet moved into it.
         schema: the version of its schema.
         runs: named runs.
-        records: their results.
+        records: what they have written down: graded answers, events.
         calls: calls that were begun.
         states: how those ended: `ok` (such a reply is served again), `abstained`, `cut`, `empty`, or `failed/` and
             the kind of failure.

@@ -1,1 +1,1 @@
-"""Pages: one self-contained HTML file that opens offline, made of words, tables and charts."""
+"""Pages: one self-contained HTML file that opens offline, made of words, tables, charts and items to search."""

@@ -45,6 +45,48 @@
       ? { tickFormat: (v) => `${Number((100 * v).toFixed(1))} %` } : {}) },
   });
 
+  // The labels of points, each near its own where it covers least: never outside the frame, and if there is room not on
+  // points, bars, the line or other labels.
+  function beside(chart, rows, joined, drawn, width) {
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = "12px system-ui, sans-serif";
+    const [x, y] = [drawn.scale("x"), drawn.scale("y")];
+    const [[left, right], [bottom, top]] = [x.range, y.range];
+    const box = (x1, y1, x2, y2) => ({ x1, y1, x2, y2 });
+    const shared = (a, b) => Math.max(0, Math.min(a.x2, b.x2) - Math.max(a.x1, b.x1)) * Math.max(0, Math.min(a.y2, b.y2) - Math.max(a.y1, b.y1));
+    const spots = rows.map((row) => [x.apply(row.x), y.apply(row.y)]);
+    const taken = spots.map(([px, py]) => box(px - 5, py - 5, px + 5, py + 5));
+    rows.forEach((row, i) => {
+      if (row.low != null && row.high != null) taken.push(box(spots[i][0] - 2, y.apply(row.high), spots[i][0] + 2, y.apply(row.low)));
+    });
+    joined.slice(1).forEach((row, i) => {
+      const [x1, y1, x2, y2] = [x.apply(joined[i].x), y.apply(joined[i].y), x.apply(row.x), y.apply(row.y)];
+      taken.push(box(x1, y1 - 1, x2, y1 + 1), box(x2 - 1, Math.min(y1, y2), x2 + 1, Math.max(y1, y2)));
+    });
+    for (const rule of chart.rules) {
+      const at = y.apply(rule.value);
+      taken.push(box(right - pen.measureText(rule.label).width - 6, at - 15, right, at + 1));
+    }
+    return rows.flatMap((row, i) => {
+      if (!row.label) return [];
+      const text = short(String(row.label), Math.max(12, Math.floor(width / 22)));
+      const wide = pen.measureText(text).width + 4;
+      const ways = [0, -14, 14, -28, 28, -42, 42, -56, 56].flatMap((dy) => [["start", 8, dy], ["end", -8, dy],
+        ...(dy ? [["middle", 0, dy]] : [])]);
+      const tried = ways.map(([anchor, dx, dy]) => {
+        const [px, py] = [spots[i][0] + dx, spots[i][1] + dy];
+        const x1 = anchor === "start" ? px : anchor === "end" ? px - wide : px - wide / 2;
+        const own = box(x1, py - 8, x1 + wide, py + 8);
+        const outside = Math.max(0, left - own.x1) + Math.max(0, own.x2 - right) + Math.max(0, top - own.y1) + Math.max(0, own.y2 - bottom);
+        return { anchor, dx, dy, own, bad: taken.reduce((sum, other) => sum + shared(own, other), 0) + 1000 * outside + 3 * Math.abs(dy) };
+      });
+      const best = tried.reduce((a, b) => (b.bad < a.bad ? b : a));
+      taken.push(best.own);
+      return [Plot.text([row], { x: "x", y: "y", text: () => text, textAnchor: best.anchor, dx: best.dx, dy: best.dy, fill: "currentColor",
+        stroke: "var(--paper)", strokeWidth: 4 })];
+    });
+  }
+
   const draw = {
     lines(chart, width) {
       const rows = objects(chart);
@@ -71,12 +113,16 @@
       const names = [...new Set(rows.map((row) => row.series))];
       const colour = (name) => colours[names.indexOf(name) % colours.length];
       const joined = rows.filter((row) => row.joined).sort((a, b) => a.x - b.x);
-      const drawn = Plot.plot({ ...axes(chart, width), marks: [
+      const plot = (labels) => Plot.plot({ ...axes(chart, width), marks: [
         Plot.line(joined, { x: "x", y: "y", stroke: colours[0], strokeWidth: 1.5, curve: "step-after" }),
+        Plot.ruleX(rows.filter((row) => row.low != null && row.high != null), { x: "x", y1: "low", y2: "high",
+          stroke: (row) => colour(row.series), strokeWidth: 1.5, strokeOpacity: 0.6 }),
         Plot.dot(rows, { x: "x", y: "y", fill: (row) => colour(row.series), r: 4, symbol: (row) => row.series }),
         ...across(chart),
+        ...labels,
         Plot.tip(rows, Plot.pointer({ x: "x", y: "y", title: words(chart) })),
       ] });
+      const drawn = rows.length <= 15 ? plot(beside(chart, rows, joined, plot([]), width)) : plot([]);
       return [keys(chart, names, colour), drawn];
     },
 
@@ -98,7 +144,7 @@
       const left = 12 + room * 6.6;
       const cell = (width - left - 8) / across.length;
       const tall = Math.min(Math.max(cell, 3), Math.max(5, 30 - down.length / 4));
-      const height = Math.max(120, (across.length === down.length ? cell : Math.max(tall, 12)) * down.length);
+      const height = Math.max(120, (across.length === down.length ? Math.min(cell, 56) : Math.max(tall, 12)) * down.length);
       const every = (count, space) => Math.max(1, Math.ceil((count * 13) / space));
       const ticks = (names, space) => names.filter((_, i) => i % every(names.length, space) === 0);
       const numbered = across.every((name) => String(name).length <= 4);

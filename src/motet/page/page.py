@@ -1,4 +1,4 @@
-"""A page: words, tables and charts in one HTML file that needs nothing beside it, neither network nor server.
+"""A page: words, tables, charts and items in one HTML file that needs nothing beside it, neither network nor server.
 
 The charts are drawn in the reader's browser by Observable Plot, whose source is put into the page: they fit the width
 of the window, follow its light or dark scheme, say what is under the pointer, and offer their data as CSV. Colours are
@@ -19,6 +19,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from motet.page.items import Items, packed
 from motet.printable import printable
 
 Cell = str | float | int | bool | None
@@ -62,8 +63,9 @@ class Chart:
         name: unique in the page; its data are downloaded under this name.
         title: what it shows, in a line.
         about: how to read it, and what it rests on.
-        kind: `lines` (x, y and series; low and high for a band), `points` (x, y and label; joined where `joined` is
-            true), `heat` (x, y and value, in the order given), `bars` (x and y).
+        kind: `lines` (x, y and series; low and high for a band), `points` (x, y, label and series; joined where
+            `joined` is true; low and high for an upright bar; 15 or fewer have their labels beside them), `heat` (x, y
+            and value, in the order given), `bars` (x and y).
         columns: the names of the columns.
         rows: the values.
         x: what the horizontal axis means, with its unit.
@@ -88,7 +90,7 @@ class Chart:
     logarithmic: bool = False
 
 
-Block = Words | Rows | Chart
+Block = Words | Rows | Chart | Items
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,18 @@ def page(title: str, sections: Sequence[Section], *, footer: str = "") -> str:
     (True, False)
     """
     here = files("motet.page")
-    charts = [block for section in sections for block in section.blocks if isinstance(block, Chart)]
+    blocks = [block for section in sections for block in section.blocks]
+    charts = [block for block in blocks if isinstance(block, Chart)]
+    items = [block for block in blocks if isinstance(block, Items)]
     shown = msgspec.json.encode({chart.name: chart for chart in charts}).decode().replace("<", r"\u003c")
     scripts = "".join(f"<script>{(here / name).read_text('utf-8')}</script>\n" for name in _VENDOR) if charts else ""
+    style = (here / "page.css").read_text("utf-8")
+    if items:
+        style += (here / "items.css").read_text("utf-8")
+        scripts += (
+            f'<script type="application/octet-stream;base64" id="items">{packed(items)}</script>\n'
+            f"<script>{(here / 'items.js').read_text('utf-8')}</script>\n"
+        )
     body = "\n".join(_section(section) for section in sections)
     return f"""<!doctype html>
 <html lang="en">
@@ -130,7 +141,7 @@ def page(title: str, sections: Sequence[Section], *, footer: str = "") -> str:
 <meta name="color-scheme" content="light dark">
 <title>{html.escape(title)}</title>
 <style>
-{(here / "page.css").read_text("utf-8")}</style>
+{style}</style>
 </head>
 <body>
 <main>
@@ -154,10 +165,20 @@ def _shown(text: str) -> str:
     return re.sub(r"(?<=\d) (?=%)|(?<=[=<>]) (?=\d)|(?<=\bp) (?=[=<])", "&nbsp;", html.escape(printable(text)))
 
 
+def _is_figure(text: str) -> bool:
+    return not re.search(r"[^\W\d_p]{2}", text)
+
+
 def _cell(text: str) -> str:
     """Names may be broken anywhere where space is scarce, figures may not."""
-    kind = ' class="figure"' if not re.search(r"[^\W\d_p]{2}", text) else ""
+    kind = ' class="figure"' if _is_figure(text) else ""
     return f"<td{kind}>{_shown(text).replace('/', '/<wbr>')}</td>"
+
+
+def _heading(name: str, column: Sequence[str]) -> str:
+    """A heading stands over what it heads: on the left over words, on the right over figures."""
+    words = bool(column) and not any(map(_is_figure, filter(None, column)))
+    return f'<th class="words">{_shown(name)}</th>' if words else f"<th>{_shown(name)}</th>"
 
 
 def _block(block: Block) -> str:
@@ -165,9 +186,10 @@ def _block(block: Block) -> str:
         case Words(text, kind):
             return f'<p class="{kind}">{_shown(text)}</p>'
         case Rows(columns, rows):
-            head = "".join(f"<th>{_shown(name)}</th>" for name in columns)
+            head = "".join(_heading(name, [row[place] for row in rows]) for place, name in enumerate(columns))
             lines = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
-            return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>"
+            table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>"
+            return f'<div class="table">{table}</div>'
         case Chart():
             title = html.escape(block.title)
             return (
@@ -175,4 +197,13 @@ def _block(block: Block) -> str:
                 f"<figcaption><strong>{title}</strong> {html.escape(block.about)}</figcaption>\n"
                 f'<div class="drawing" role="img" aria-label="{title}"></div>\n'
                 '<a class="data" href="#">data (CSV)</a>\n</figure>'
+            )
+        case Items(name, _, about, left_out):
+            more = f"{left_out:,} more {'item is' if left_out == 1 else 'items are'} not in this page."
+            return (
+                f'<div class="items" data-items="{html.escape(printable(name))}">\n'
+                + (f'<p class="note">{_shown(about)}</p>\n' if about else "")
+                + (f'<p class="note">{more}</p>\n' if left_out > 0 else "")
+                + '<noscript><p class="warning">The items are shown by a script, and scripts are switched off in this '
+                "browser.</p></noscript>\n</div>"
             )

@@ -15,7 +15,7 @@ endpoints works with the key of one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from motet.agent import ModelAgent
 from motet.backend import Backend
@@ -28,7 +28,7 @@ from motet.spec.committee import committee
 from motet.spec.entries import KINDS
 from motet.spec.entry import AgentEntry
 from motet.spec.locate import Path as KeyPath
-from motet.spec.model import backend_of
+from motet.spec.model import backend_of, identity
 from motet.spec.problems import Problems
 from motet.spec.read import Reader, Wrong, suggestion
 from motet.spec.source import Table, dotted
@@ -97,6 +97,22 @@ class Config:
         folder = self._checked.source.folder
         return {"default": key[1], **({"folder": str(folder)} if folder else {}), **needed}
 
+    def identities(self, names: Iterable[str]) -> dict[str, str]:
+        """What each model is that these are made of, as a digest: under one that is known, its replies are.
+
+        Args:
+            names: agents, mixtures or models; "" for the default one. Models that were given from outside are left out.
+
+        Raises:
+            UsageError: there is no such name.
+        """
+        reached = dict.fromkeys(key for name in names for key in self._checked.reached(self._key(name)))
+        return {
+            name: self._identity(name)
+            for kind, name in reached
+            if kind == "models" and name in self._checked.model_entries and name not in self._given
+        }
+
     def missing_variables(self, name: str = "") -> tuple[str, ...]:
         """The environment variables that an agent or mixture needs and that are not set.
 
@@ -137,7 +153,9 @@ class Config:
             self._need_variables(key)
             entry, folder = self._checked.model_entries[name], self._checked.source.folder
             try:
-                self._backends[name] = backend_of(entry, name, self, folder=folder, keyless=self._keyless)
+                self._backends[name] = backend_of(
+                    entry, name, self, folder=folder, keyless=self._keyless, identity=self._identity(name)
+                )
             except (MotetError, ImportError) as error:
                 if isinstance(error, ConfigError) and error.key.startswith("models."):
                     raise  # that of a fallback, told already
@@ -166,6 +184,13 @@ class Config:
         changed = Config(committee(self._checked, agents, mixture), models=self._given, keyless=self._keyless)
         changed._backends = self._backends  # the same models, so the same caches and connections
         return changed
+
+    def _identity(self, name: str) -> str:
+        """What a model is; one that was given from outside is what it is called."""
+        entry = self._checked.model_entries.get(name)
+        if entry is None or name in self._given:
+            return name
+        return identity(entry, [self._identity(each) for each in entry.fallbacks], self._checked.source.folder)
 
     def _key(self, name: str) -> Key:
         name = self._checked.asked(name)

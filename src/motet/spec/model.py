@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import os
 import re
+import sys
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,9 +35,8 @@ from motet.backends.openai import Clocks
 from motet.backends.presets import PRESETS, openai_backend
 from motet.backends.secret import Secret, is_secret, secret_texts
 from motet.backends.wire import check_extra
-from motet.errors import ConfigError
+from motet.errors import ConfigError, MotetError
 from motet.message import digest
-from motet.paths import cache_dir
 from motet.spec.entry import ModelName, Reference
 from motet.spec.fields import fields_of
 from motet.spec.locate import Path as KeyPath
@@ -50,7 +51,7 @@ UNSET = "unset"
 """What stands for a variable that is not set where nothing will be called."""
 IMPLIED = {"function": "function", "path": "llama", "base_url": "compatible"}
 """Keys that say what the backend is where nothing else does."""
-_CONTENT = ("backend", "model", "path", "base_url", "extra", "fallbacks")
+_CONTENT = ("backend", "model", "path", "base_url", "extra", "function")
 """Keys that decide which model it is that answers."""
 
 
@@ -104,22 +105,16 @@ class LanguageModelEntry(ModelEntry):
     Args:
         context: tokens that prompt and reply may take together; by default what is known of the model.
         price: US dollars per million tokens (input, output, cached) and per second; by default what is known.
-        cache: where replies are kept, so that the same draw is not paid for twice: off, memory or sqlite.
+        cache: where replies are known from, so that the same draw is not paid for twice: off, memory or journal.
     """
 
     context: Annotated[int, Meta(ge=1)] | None = None
     price: Price | None = None
-    cache: Literal["off", "memory", "sqlite"] = "off"
+    cache: Literal["off", "memory", "journal"] = "off"
 
     def __post_init__(self) -> None:
         if self.price and min(self.price.input, self.price.output, self.price.cached or 0, self.price.second) < 0:
             raise ValueError("a price can't be negative")
-
-    def cache_file(self, name: str) -> Path:
-        """Where an SQLite cache lies: in a file of its own, since a name may come to mean another model."""
-        what = {each.name: getattr(self, each.name) for each in fields_of(type(self)) if each.name in _CONTENT}
-        plain = re.sub(r"[^\w.-]", "_", name)
-        return cache_dir() / "replies" / f"{plain}-{digest(what)[:12]}.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,7 +267,23 @@ def model_entry(table: Mapping[str, object], path: KeyPath, reader: Reader) -> M
     return entry
 
 
-def backend_of(entry: ModelEntry, name: str, others: Models, *, folder: Path | None, keyless: bool) -> Backend:
+def identity(entry: ModelEntry, fallbacks: Sequence[str], folder: Path | None) -> str:
+    """What a model is, as a digest: a name may come to mean another model, whose replies are others.
+
+    Args:
+        entry: the entry.
+        fallbacks: the identities of its fallbacks, any of which may answer in its place.
+        folder: what relative paths start from.
+    """
+    filled = _with_variables(entry, keyless=True)
+    what = {each.name: getattr(filled, each.name) for each in fields_of(type(filled)) if each.name in _CONTENT}
+    near = what.get("path") or what.get("function")
+    return digest([what, list(fallbacks), str(folder or "") if near else ""])
+
+
+def backend_of(
+    entry: ModelEntry, name: str, others: Models, *, folder: Path | None, keyless: bool, identity: str
+) -> Backend:
     """The backend that an entry describes, with its fallbacks and its cache. Nothing is loaded or called yet.
 
     Args:
@@ -281,6 +292,7 @@ def backend_of(entry: ModelEntry, name: str, others: Models, *, folder: Path | N
         others: gives the fallbacks.
         folder: what relative paths start from, and where one's own modules may lie.
         keyless: whether variables may be missing, since nothing will be called.
+        identity: what the model is; the journal knows its replies by that.
 
     Raises:
         ConfigError: it can't be made so.
@@ -289,12 +301,32 @@ def backend_of(entry: ModelEntry, name: str, others: Models, *, folder: Path | N
     filled = _with_variables(entry, keyless)
     made = filled.make(name, folder, keyless, _variables(entry))
     if entry.fallbacks:
-        made = Fallback((made, *(others.model(each) for each in entry.fallbacks)), name=name)
-    if isinstance(filled, LanguageModelEntry) and filled.cache != "off" and not keyless:
-        from motet.backends.cached import Cached, File, Memory
+        made = Fallback((made, *(_unjournaled(others.model(each)) for each in entry.fallbacks)), name=name)
+    cache = filled.cache if isinstance(filled, LanguageModelEntry) and not keyless else "off"
+    if cache == "memory":
+        from motet.backends.cached import Cached, Memory
 
-        made = Cached(made, Memory() if filled.cache == "memory" else File(filled.cache_file(name)))
+        made = Cached(made, Memory())
+    elif cache == "journal":
+        from motet.backends.journaled import Journaled, version_of
+        from motet.journal import Journal, default_path
+
+        made = Journaled(made, Journal.shared(default_path()), version_of(identity), trouble=_uncached)
     return made
+
+
+def _unjournaled(backend: Backend) -> Backend:
+    """A fallback as it is called in another's place: that other's journal, if it has one, writes its calls down."""
+    if "motet.backends.journaled" in sys.modules:  # else there is none
+        from motet.backends.journaled import Journaled
+
+        if isinstance(backend, Journaled):
+            return backend.backend
+    return backend
+
+
+def _uncached(error: MotetError) -> None:
+    warnings.warn(f"a reply is not cached: {error}", RuntimeWarning, stacklevel=2)
 
 
 def missing_variables(entry: ModelEntry) -> Iterator[tuple[KeyPath, str]]:
