@@ -53,7 +53,9 @@ def commands(block: Block) -> Iterator[list[str]]:
     code = block.code.replace("\\\n", " ")
     for line in re.findall(r"^\$ (.*)$", code, re.MULTILINE):
         words: list[str] = []
-        for word in [*shlex.shlex(line, posix=True, punctuation_chars="|&;<>"), ";"]:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+        lexer.whitespace_split = True
+        for word in [*lexer, ";"]:
             if set(word) <= set("|&;<>"):
                 if words[:1] == ["motet"]:
                     yield words[1:]
