@@ -780,6 +780,15 @@ async def test_pruning_all_but_the_newest_runs(journal: Journal) -> None:
             journal.prune(**wrong)
 
 
+async def test_runs_of_one_kind_push_out_none_of_another(journal: Journal) -> None:
+    """However many questions are asked after it, the newest run of bench stays."""
+    for kind, run in (("bench", "old bench"), ("bench", "bench"), ("ask", "a"), ("ask", "b"), ("ask", "c")):
+        journal.open_run(run, kind).close()
+        aged(journal, 10)
+    assert journal.prune(keep=1).runs == 3
+    assert [run.name for run in journal.runs()] == ["bench", "c"]
+
+
 async def test_vacuum_gives_room_back(journal: Journal) -> None:
     """After pruning most of it the file shrinks, and what stayed is served."""
     await asyncio.gather(*(pay(journal, asking(str(n)), Reply(os.urandom(500).hex())) for n in range(300)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from pathlib import Path
 
 import pytest
@@ -60,12 +61,15 @@ def test_a_plan_is_what_the_run_then_takes(tmp_path: Path) -> None:
 
 
 def test_unpriced_and_copies() -> None:
-    """What no price is known of is named; copies at most as many as the largest mixture makes calls."""
+    """What no price is known of is named; copies at most as many as the mixture is worth, and what those cost."""
     free = ModelAgent(Scripted("4", name="free", card=Card(price=None)), "free")
     given = entrants({"v": Vote((priced("a"), priced("b"), free), name="v")}, SAMPLE)
     found = plan(SUITE, given, copies=True)
     assert found.unpriced == ("free",)
-    assert found.copies == 3
+    one = {each.arm: each for each in found.arms}
+    ratio = (one["v"].input + one["v"].output) / min(each.input + each.output for each in found.arms[:3])
+    assert found.copies == math.ceil(max(3, ratio))
+    assert found.copies_usd == pytest.approx(found.copies * max(one["a"].usd, one["b"].usd), rel=0.5)
     assert plan(SUITE, given).copies == 0
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from motet.backend import Backend
 from motet.bench.ask import chat_of
-from motet.bench.baselines import MOST_DRAWS
+from motet.bench.baselines import MOST_DRAWS, varies
 from motet.bench.entrants import Entrant
 from motet.bench.task import Suite, Task
 from motet.budget import Budget
@@ -50,9 +50,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """What a run will take: each arm by itself, and `whole`, where what arms share is counted once.
 
     `answers` are to be given, `known` of them are in the journal already and cost nothing. `unpriced` models count as
-    0 USD; of `unseen` ones no call is in the journal, so nothing likely can be said. `copies` are the draws of one
-    member that the baselines add at most: of which, and how many, is known when members and mixtures have answered.
-    Seconds are those of calls one after the other, divided by the questions under way at once.
+    0 USD; of `unseen` ones no call is in the journal, so nothing likely can be said. `copies` are the draws a task of
+    one member that the baselines add at most, and `copies_usd` what they cost: of which member, and how many, is known
+    when members and mixtures have answered. Seconds are those of calls one after the other, divided by the questions
+    under way at once.
     """
 
     answers: int
@@ -60,6 +61,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     arms: tuple[Planned, ...]
     whole: Planned
     copies: int
+    copies_usd: float
     unpriced: tuple[str, ...]
     unseen: tuple[str, ...]
 
@@ -132,16 +134,35 @@ def plan(
             likely_seconds=seconds * times / concurrency if seen else None,
         )
 
-    mixtures = [len(found[arm]) / len(sample) for arm, each in entrants.items() if each.part == "mixture"]
+    arms = {arm: planned(arm, calls) for arm, calls in found.items()}
+    draws, usd = _copies(arms, entrants) if copies else (0, 0.0)
     return Plan(
         answers=len(suite.tasks) * repeat * len(entrants),
         known=known,
-        arms=tuple(planned(arm, calls) for arm, calls in found.items()),
+        arms=tuple(arms.values()),
         whole=planned("", every),
-        copies=min(MOST_DRAWS, math.ceil(max(mixtures, default=0))) if copies else 0,
+        copies=draws,
+        copies_usd=usd,
         unpriced=tuple(sorted(unpriced)),
         unseen=tuple(name for name in names if usual[name] is None),
     )
+
+
+def _copies(arms: Mapping[str, Planned], entrants: Mapping[str, Entrant]) -> tuple[int, float]:
+    """The most draws of a member that are worth a mixture's calls, tokens or dollars, and what they cost."""
+    most, dearest = 0, 0.0
+    for member, entrant in entrants.items():
+        if entrant.part != "member" or not varies(entrant.agent):
+            continue
+        one = arms[member]
+        for arm, each in entrants.items():
+            if each.part == "mixture":
+                whole = arms[arm]
+                tokens = (whole.input + whole.output) / max(1, one.input + one.output)
+                usd = whole.usd / one.usd if one.usd else 0.0
+                draws = min(MOST_DRAWS, math.ceil(max(whole.calls / max(1, one.calls), tokens, usd)))
+                most, dearest = max(most, draws), max(dearest, draws * one.usd)
+    return most, dearest
 
 
 def _spread(tasks: Sequence[Task]) -> list[Task]:

@@ -384,7 +384,7 @@ def _agreed(planned: Plan) -> None:
     from motet.cli import fetching
     from motet.errors import UsageError
 
-    most = planned.whole.usd
+    most = planned.whole.usd + planned.copies_usd
     if most <= ASK_ABOVE_USD or planned.known >= planned.answers:
         return
     likely = planned.whole.likely_usd
@@ -514,7 +514,10 @@ def show_plan(planned: Plan, name: str) -> None:
     known = f"; {planned.known:,} of them are there already" if planned.known else ""
     output.paragraph(f"{name}: {planned.answers:,} answers{known}. At most so much; calls that arms share count once.")
     if planned.copies:
-        output.paragraph(f"Up to {planned.copies} draws a task of one member are added, to compare at an equal budget.")
+        cost = f", for up to {planned.copies_usd:.4f} USD" if planned.copies_usd else ""
+        output.paragraph(
+            f"Up to {planned.copies} draws a task of one member are added{cost}, to compare at an equal budget."
+        )
     if planned.unpriced:
         output.paragraph(f"Counted as 0 USD, since no price is known: {', '.join(planned.unpriced)}.")
     if planned.unseen:

@@ -112,7 +112,7 @@ def prune(
         float | None, typer.Option("--older-than", metavar="DAYS", min=0, help="What is older than this goes.")
     ] = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", metavar="N", min=0, help="The newest runs that stay, with all since then.")
+        int | None, typer.Option("--keep", metavar="N", min=0, help="The newest runs of each kind that stay.")
     ] = None,
     file: File = None,
     json: Json = False,

@@ -332,7 +332,8 @@ class Journal:
 
         Args:
             older_than: what is older than so many seconds goes; all if None.
-            keep: but the newest so many runs stay, and every call made since the oldest of them was opened.
+            keep: but the newest so many runs of each kind stay, and every call made since the oldest of those was
+                opened.
 
         Raises:
             UsageError: neither is given, or one makes no sense.
@@ -343,10 +344,7 @@ class Journal:
             raise UsageError(f"pruning what is older than {older_than} s but for {keep} runs makes no sense")
         before = time.time() - (older_than or 0)
 
-        def work(connection: sqlite3.Connection) -> Pruned:
-            return pruning.prune(self.path, connection, pruning.moment(connection, before, keep or 0))
-
-        found = self._do(work)
+        found = self._do(lambda connection: pruning.prune(self.path, connection, before, keep or 0))
         self._runs.clear()
         return found
 

@@ -25,25 +25,24 @@ class Pruned(msgspec.Struct, frozen=True):
     calls: int
 
 
-def moment(connection: sqlite3.Connection, before: float, keep: int) -> float:
-    """`before`, or when the oldest of the `keep` newest runs was opened, if that is earlier."""
-    newest = "SELECT made FROM runs ORDER BY id DESC LIMIT ?"
-    return min([before, *(float(made) for (made,) in connection.execute(newest, (keep,)))])
+_NEWER = "(SELECT count(*) FROM runs n WHERE n.kind = r.kind AND n.id > r.id)"
+"""How many runs of its kind were opened after the run `r`."""
 
 
-def prune(path: Path, connection: sqlite3.Connection, before: float) -> Pruned:
-    """Delete what is older than a moment, in seconds since 1970."""
-    calls = 0
-    runs, records = _forget(path, connection, "SELECT id FROM runs WHERE made < ?", before)
+def prune(path: Path, connection: sqlite3.Connection, before: float, keep: int) -> Pruned:
+    """Delete what is older than a moment, in seconds since 1970, but for the newest so many runs of each kind."""
+    kept = f"SELECT made FROM runs r WHERE {_NEWER} < ?"
+    since = min([before, *(float(made) for (made,) in connection.execute(kept, (keep,)))])
+    runs, records = _forget(path, connection, f"SELECT id FROM runs r WHERE made < ? AND {_NEWER} >= ?", before, keep)
     # The newest call stays, so that its number is not used again for another.
     old = (
         "SELECT id FROM calls WHERE id > ? AND made < ? AND id < (SELECT max(id) FROM calls) "
         "AND (run IS NULL OR run NOT IN (SELECT id FROM runs)) ORDER BY id LIMIT ?"
     )
-    last = 0
+    calls = last = 0
     while True:
         with transaction(connection):
-            numbers = connection.execute(old, (last, before, STEP)).fetchall()
+            numbers = connection.execute(old, (last, since, STEP)).fetchall()
             connection.executemany("DELETE FROM outcomes WHERE call = ?", numbers)
             connection.executemany("DELETE FROM calls WHERE id = ?", numbers)
         if not numbers:
