@@ -5,15 +5,21 @@ from __future__ import annotations
 import dataclasses
 import sys
 import types
+from pathlib import Path
 
+import msgspec
 import pytest
 from acting import agent
 
 from motet.bench.filters import Filter
-from motet.bench.grade import Grade, decided, grade, scorer_of
+from motet.bench.grade import grade, scorer_of
+from motet.bench.results import results_of
+from motet.bench.run import read_run
+from motet.bench.runner import run_suite
 from motet.bench.suite import Suite, Task
-from motet.errors import UsageError
-from motet.message import Chat, Reply
+from motet.errors import BackendError, UsageError
+from motet.journal import Journal
+from motet.message import Chat, Reply, Request
 from motet.run import Run
 from motet.score import Choice, Judge, Numeric, UnitTests
 from motet.score.versus import SWAYED
@@ -118,8 +124,8 @@ async def test_a_judge_costs_and_is_noted() -> None:
     found = await grade(suite("judge"), TASK, Reply("4"), judge=agent("j", said="Grade: 9"))
     assert (found.score, found.usage.calls, found.notes) == (0.9, 1, ())
     found = await grade(suite("judge"), TASK, Reply("4"), judge=agent("j", said="Nice."))
-    assert found.score == 0
-    assert "no grade that could be read" in found.notes[0]
+    assert found.score is None  # a 0 would say that the reply is wrong
+    assert "no grade that could be read" in found.error
 
 
 async def test_agents_of_the_suite_are_asked_in_a_run() -> None:
@@ -129,16 +135,29 @@ async def test_agents_of_the_suite_are_asked_in_a_run() -> None:
     assert (found.score, found.usage.calls) == (0.5, 2)
 
 
-async def test_the_agreement_of_a_judge() -> None:
-    """How often a judge held to its choice when the order was swapped is counted over the suite."""
+async def test_a_judge_that_does_not_hold_to_its_choice(tmp_path: Path) -> None:
+    """Swayed by the order it is a draw, and noted; what can't be read, or a judge that is down, leaves no grade."""
     firm = suite("versus")
     # The first judge always names the first place; the second finds the reply, wherever it is.
     placed = agent("placed", said="Choice: A")
     wise = agent("wise", said=lambda r: f"Choice: {'AB'[r.text.index('mine') > r.text.index('yours')]}")
     task = Task("1", "Which?", ("yours",))
-    swayed = [await grade(firm, task, Reply("mine", id="r"), judge=placed) for _ in range(3)]
-    sure = [await grade(firm, task, Reply("mine", id="r"), judge=wise)]
-    assert [each.score for each in swayed + sure] == [0.5, 0.5, 0.5, 1.0]
-    assert swayed[0].notes[0].startswith(SWAYED)
-    assert decided(swayed + sure) == (1, 4)
-    assert decided([Grade(None, "down")]) == (0, 0)
+    swayed = await grade(firm, task, Reply("mine", id="r"), judge=placed)
+    sure = await grade(firm, task, Reply("mine", id="r"), judge=wise)
+    assert (swayed.score, sure.score) == (0.5, 1.0)
+    assert swayed.notes[0].startswith(SWAYED)
+    mute = await grade(firm, task, Reply("mine", id="r"), judge=agent("mute", said="Both are nice."))
+    assert (mute.score, "could be read in 2 of 2 orders" in mute.error) == (None, True)
+
+    def down(request: Request) -> Reply:
+        raise BackendError("connect", "no connection", retry=False)
+
+    assert (await grade(firm, task, Reply("mine", id="r"), judge=agent("down", said=down))).score is None
+    arms = {"mine": agent("m", said="mine"), "silent": agent("s", said="")}
+    with Journal(tmp_path / "journal.sqlite") as journal:
+        for name, judge, held in (("placed", placed, 0), ("wise", wise, 1)):
+            told = msgspec.structs.replace(firm, tasks=(task,))
+            await run_suite(told, arms, journal=journal, name=name, judge=judge)
+            found = results_of(read_run(journal, name)).judge
+            assert found is not None
+            assert (found.held, found.gradings) == (held, 1)

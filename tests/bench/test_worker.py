@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -59,3 +63,27 @@ def test_a_missing_library_is_told() -> None:
     """Without its library the worker says what to install; -S hides all that is installed."""
     with pytest.raises(UsageError, match=r"math_verify is not installed: pip install 'motet\[maths\]'"):
         worker._Worker("maths", ("-I", "-S"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of this kind")
+def test_work_ends_though_nobody_is_left_to_end_it() -> None:
+    """When its program is killed in the middle of endless work, a worker ends soon after its time."""
+    program = (
+        "import asyncio, sys, motet.score.worker as worker\n"
+        "asyncio.run(worker.ask_worker('regex', ['abc', ['b']], 9))\n"
+        "print(worker._IDLE['regex'][0]._process.pid, flush=True)\n"
+        f"asyncio.run(worker.ask_worker('regex', {ENDLESS!r}, 0.5))\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    time.sleep(0.2)
+    parent.kill()
+    parent.communicate()
+    ends = time.monotonic() + 20
+    with contextlib.suppress(ProcessLookupError):
+        while time.monotonic() < ends:
+            os.kill(child, 0)
+            time.sleep(0.05)
+        os.kill(child, 9)
+        raise AssertionError("it goes on")

@@ -57,6 +57,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
         seconds: what it would have taken alone, from the question to the answer: with calls that were known already
             as long as they took when they were made.
         asks: of a mixture, who was asked, in the order in which they were; empty for an agent by itself.
+        kind: of the failure, one of `motet.errors.KINDS` where a call failed.
+        swayed: that the judge who graded it, asked in both orders, did not hold to its choice.
     """
 
     task: str
@@ -70,6 +72,8 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     alone: Usage = Usage()
     seconds: float = 0.0
     asks: tuple[Said, ...] = ()
+    kind: str = ""
+    swayed: bool = False
 
 
 def asks_of(trace: Trace) -> tuple[Said, ...]:

@@ -12,7 +12,7 @@ A scorer that raises leaves a grade without a score that says why: the item is m
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import msgspec
@@ -27,7 +27,7 @@ from motet.message import Chat, Reply, Usage
 from motet.perform import perform
 from motet.run import Agent, Run, Shared
 from motet.score import Scorer
-from motet.score.versus import SWAYED, UNREAD
+from motet.score.base import AS_ZERO
 from motet.spec.fields import fields_of, is_record
 from motet.spec.read import suggestion
 from motet.spec.registry import imported, variants
@@ -174,6 +174,9 @@ async def grade(
     (found,) = grading.found
     if isinstance(found, str):
         return Grade(None, found, notes, usage)
+    unread = next((note for note in notes if note.endswith(AS_ZERO)), "")
+    if unread:  # for a mixture that chooses among replies a 0; of a reply that is graded it would say that it is wrong
+        return Grade(None, unread.removesuffix(AS_ZERO).rstrip("; "), notes, usage)
     return Grade(found, notes=notes, usage=usage)
 
 
@@ -196,23 +199,3 @@ class _Grading:
         else:
             self.found.append(score)
         return Reply("graded")
-
-
-def decided(grades: Iterable[Grade]) -> tuple[int, int]:
-    """How often a judge that was asked in both orders held to its choice, and how often it made one.
-
-    Args:
-        grades: of a suite whose scorer is `versus`.
-
-    Returns:
-        The comparisons with the same outcome in both orders, and all that could be read.
-
-    >>> decided([Grade(1.0), Grade(0.5, notes=(SWAYED,)), Grade(0.0, notes=(UNREAD,)), Grade(None, "down")])
-    (1, 2)
-    """
-    read = [each for each in grades if each.score is not None and not _noted(each, UNREAD)]
-    return sum(not _noted(each, SWAYED) for each in read), len(read)
-
-
-def _noted(grade: Grade, beginning: str) -> bool:
-    return any(note.startswith(beginning) for note in grade.notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -58,6 +59,11 @@ def sections(run: BenchRun, sheet: Sheet, found: Results, *, cases: int = MOST) 
     if found.answered < found.expected:
         left = f"{found.answered:,} of {found.expected:,} answers are there: these figures are of an unfinished run."
         said.append(Words(left, "warning"))
+    if found.judge is not None and found.judge.gradings:
+        share = percent(found.judge.held / found.judge.gradings)
+        said.append(
+            Words(f"The judge, asked in both orders, held to its choice in {share} of {found.judge.gradings:,}.")
+        )
     said.append(Words(_about(opening, found), "note"))
     made = [
         Section("Verdict", said),
@@ -176,7 +182,12 @@ def _takes(found: Results) -> list[Block]:
         "take as long as when they were made, with as many other questions under way. “Silent” had nothing to say; "
         "“failed” gave no answer, or none that could be graded."
     )
-    return [Rows(columns, rows), Words(note, "note")]
+    kinds: Counter[str] = Counter()
+    for line in found.lines:
+        kinds.update(line.failures)
+    failed = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    made: list[Block] = [Rows(columns, rows), Words(note, "note")]
+    return [*made, Words(f"Failures: {failed}.", "warning")] if failed else made
 
 
 def _p(contrast: Contrast) -> str:

@@ -19,8 +19,8 @@ import numpy as np
 
 from motet.bench.baselines import By, best, matches
 from motet.bench.contrast import Contrast, contrast, corrected
-from motet.bench.run import Arm, Part
-from motet.bench.sheet import Column, Sheet
+from motet.bench.run import Arm, BenchRun, Opening, Part
+from motet.bench.sheet import STATES, Column, Sheet
 from motet.diagnosis.text import between, chance, percent
 from motet.measure.arrays import Floats
 from motet.measure.bootstrap import bootstrap_mean
@@ -40,7 +40,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     where scores are 0 or 1; `all_right` is the share of tasks that it got right in every draw (pass^k), null where each
     was put once. `to_best` compares it with the best member, null for members; Holm's correction is over all arms but
     members. Calls, tokens, USD and seconds are a task's, and what its answer would take alone: calls shared with other
-    arms are counted in each, and known ones take as long as when they were made.
+    arms are counted in each, and known ones take as long as when they were made. `failures` counts the failed by kind.
     """
 
     arm: str
@@ -58,6 +58,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     seconds_p95: float
     abstained: int
     failed: int
+    failures: dict[str, int]
     ungraded: int
     unfit: bool
 
@@ -94,8 +95,15 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     right: dict[str, float | None]
 
 
+class Judge(msgspec.Struct, frozen=True, kw_only=True):
+    """How often a judge that was asked in both orders held to its choice, `held`, of so many gradings."""
+
+    held: int
+    gradings: int
+
+
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """All arms, members first; `verdict` in sentences.
+    """All arms, members first; `verdict` in sentences; `run` and `made` say which run it is, and how it was made.
 
     `random_member` is a member picked anew for each task; `oracle` always picks a member that is right, so no vote,
     router or cascade of these members' answers can pass it. Both rest on tasks that all members were graded on.
@@ -104,6 +112,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     are there; `saved_calls` and `saved_usd` are what sharing and earlier processes saved, `usd` what was paid.
     """
 
+    run: str
+    made: Opening | None
     lines: tuple[Line, ...]
     best_member: str | None
     random_member: Bound | None
@@ -112,12 +122,26 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     placebos: tuple[Contrast, ...]
     topics: tuple[Group, ...]
     difficulty: tuple[Group, ...]
+    judge: Judge | None
     verdict: tuple[str, ...]
     answered: int
     expected: int
     saved_calls: int
     saved_usd: float
     usd: float
+
+
+def results_of(run: BenchRun, sheet: Sheet | None = None) -> Results:
+    """The table of a run that is kept; `sheet` if it is at hand."""
+    sheet, opening = sheet or run.sheet(), run.opening
+    topics = {task.id: task.topic for task in run.tasks.values()}
+    found = results(sheet, opening.arms, topics=topics, seed=opening.seed)
+    judge = None
+    if opening.scorer == "versus":
+        answered = [column.scores[column.states < STATES.index("abstained")] for column in sheet.columns.values()]
+        graded = sum(int(np.isfinite(scores).sum()) for scores in answered)
+        judge = Judge(held=graded - sum(column.swayed for column in sheet.columns.values()), gradings=graded)
+    return msgspec.structs.replace(found, run=run.name, made=opening, judge=judge)
 
 
 def results(sheet: Sheet, arms: Sequence[Arm], *, topics: Mapping[str, str] | None = None, seed: int = 0) -> Results:
@@ -151,6 +175,9 @@ def results(sheet: Sheet, arms: Sequence[Arm], *, topics: Mapping[str, str] | No
     random, oracle = _bounds(sheet, members, seed)
     columns = [sheet.columns[arm.name] for arm in order]
     return Results(
+        run="",
+        made=None,
+        judge=None,
         lines=tuple(lines),
         best_member=top,
         random_member=random,
@@ -191,6 +218,7 @@ def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None) ->
         seconds_p95=float(np.quantile(seconds, 0.95)),
         abstained=column.count("abstained"),
         failed=failed,
+        failures=dict(sorted(column.kinds.items())),
         ungraded=ungraded,
         unfit=failed + ungraded > UNFIT * count,
     )

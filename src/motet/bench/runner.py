@@ -44,6 +44,7 @@ from motet.message import Reply, Usage, digest
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
+from motet.score.versus import SWAYED
 from motet.spec.describe import describe
 from motet.trace import CallEnded, CallFailed, CallStarted
 
@@ -374,11 +375,18 @@ class _Runner:
     async def _graded(self, job: _Job, result: Result, cell: Cell) -> Cell:
         if result.reply is None:
             silent = not result.outcome.missing and any(reply.state == "abstained" for reply in result.replies)
-            return msgspec.structs.replace(cell, state="abstained" if silent else "failed", error=str(result.error))
+            kind = "" if silent else next((failure.kind for failure in result.outcome.missing), "")
+            state = "abstained" if silent else "failed"
+            return msgspec.structs.replace(cell, state=state, error=str(result.error), kind=kind)
         seed = self.seed + job.draw
         found = await grade(self.suite, job.task, result.reply, judge=self.judge, seed=seed, wrap=self._wrap)
         return msgspec.structs.replace(
-            cell, score=found.score, text=result.reply.text, error=found.error, usage=result.usage + found.usage
+            cell,
+            score=found.score,
+            text=result.reply.text,
+            error=found.error,
+            swayed=any(note.startswith(SWAYED) for note in found.notes),
+            usage=result.usage + found.usage,
         )
 
     def _wrap(self, backend: Backend) -> Backend:

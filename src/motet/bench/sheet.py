@@ -10,6 +10,7 @@ Texts stay in the journal, so a run of a hundred thousand tasks fits into little
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -32,9 +33,11 @@ class Column:
         states: numbers of `STATES`.
         seconds, calls, input, output, usd: what each answer would have taken alone.
         paid: what all of them took, and what they saved.
+        kinds: how many failed, by the kind of failure.
+        swayed: of how many the judge did not hold to its choice.
     """
 
-    __slots__ = ("_paid", "calls", "input", "output", "scores", "seconds", "states", "usd")
+    __slots__ = ("calls", "input", "kinds", "output", "paid", "scores", "seconds", "states", "swayed", "usd")
 
     def __init__(self, tasks: int, draws: int) -> None:
         shape = (tasks, draws)
@@ -43,12 +46,9 @@ class Column:
         self.seconds = np.zeros(shape, np.float32)
         self.calls, self.input, self.output = (np.zeros(shape, np.int32) for _ in range(3))
         self.usd = np.zeros(shape)
-        self._paid = Usage()
-
-    @property
-    def paid(self) -> Usage:
-        """What all of them took, and what they saved."""
-        return self._paid
+        self.paid = Usage()
+        self.kinds: Counter[str] = Counter()
+        self.swayed = 0
 
     def put(self, place: tuple[int, int], cell: Cell) -> None:
         """Write an answer down."""
@@ -58,7 +58,10 @@ class Column:
         used = cell.alone
         self.calls[place], self.input[place], self.output[place] = used.calls, used.input, used.output
         self.usd[place] = used.usd
-        self._paid += cell.usage
+        self.paid += cell.usage
+        self.swayed += cell.swayed
+        if cell.state == "failed":
+            self.kinds[cell.kind or "other"] += 1
 
     @property
     def there(self) -> npt.NDArray[np.bool_]:

@@ -397,13 +397,12 @@ def _agreed(planned: Plan) -> None:
 
 def _report(made: BenchRun, sheet: Sheet, *, html: Path | None, json: bool, cases: int = 0) -> None:
     from motet.bench.report import browser, sections
-    from motet.bench.results import results
+    from motet.bench.results import results_of
     from motet.cli import output
     from motet.cli.measure import show as shown
     from motet.cli.measure import write_page
 
-    topics = {task.id: task.topic for task in made.tasks.values()}
-    found = results(sheet, made.opening.arms, topics=topics, seed=made.opening.seed)
+    found = results_of(made, sheet)
     if html is not None:
         whole: list[Section] = [*sections(made, sheet, found), browser(made, sheet, found)]
         write_page(
@@ -470,7 +469,7 @@ def progress(total: int, limit: float | None) -> Iterator[Callable[[Cell], None]
             done += 1
             usd += cell.usage.usd
             if cell.state == "failed":
-                kind = cell.error.partition(":")[0][:20] or "failed"
+                kind = cell.kind or "failed"
                 failures[kind] = failures.get(kind, 0) + 1
             if cell.score is not None:
                 right, graded = right + cell.score, graded + 1

@@ -12,6 +12,7 @@ from motet.ballot import read_grade
 from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
+from motet.score.base import AS_ZERO
 
 NOTE = (
     "Below is a reply to this. Grade how correct and helpful it is, from 0 (wrong or useless) to {scale} (entirely "
@@ -45,6 +46,6 @@ class Judge:
         said = await run.all([run.ask(self.agent, asked)], need=0)
         grade = read_grade(said[0].text, self.scale) if said else None
         if grade is None:
-            run.note(f"{self.agent.name} gave no grade that could be read; that counts as 0")
+            run.note(f"{self.agent.name} gave no grade that could be read; {AS_ZERO}")
             return 0.0
         return grade / self.scale

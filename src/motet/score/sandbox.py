@@ -131,6 +131,7 @@ def _start(program: str) -> subprocess.Popen[bytes]:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             pass_fds=(into,),
+            process_group=0,  # Ctrl-C at a terminal is for the program, which may let this finish
         )
     finally:
         os.close(into)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from motet.ballot import read_choice
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
+from motet.score.base import AS_ZERO
 
 NOTE = (
     "Below are two replies to this, A and B. Which is better: more correct, then more helpful? Neither order nor "
@@ -21,8 +22,6 @@ NOTE = (
 )
 SWAYED = "the judge's choice changed with the order"
 """How the note of an undecided judge begins."""
-UNREAD = "the judge made no choice that could be read"
-"""How the note of a judge begins that said neither."""
 _LABELS = ("A", "B")
 _TIES = ("tie", "Tie", "TIE")
 
@@ -45,7 +44,7 @@ class Versus:
         if not reply.usable:
             return 0.0
         if not self.accepted or not self.accepted[0].strip():
-            run.note("there is no reference answer to compare the reply with; that counts as 0")
+            run.note(f"there is no reference answer to compare the reply with; {AS_ZERO}")
             return 0.0
         asked = chat.add(Message("user", self.note))
         rival = Reply(self.accepted[0], id="reference")
@@ -58,7 +57,7 @@ class Versus:
         wins = [_points(choice, mine) for choice, mine in zip(choices, _LABELS, strict=True)]
         read = [points for points in wins if points is not None]
         if len(read) < 2:
-            run.note(f"{UNREAD} in {2 - len(read)} of 2 orders; that counts as 0")
+            run.note(f"the judge made no choice that could be read in {2 - len(read)} of 2 orders; {AS_ZERO}")
             return 0.0
         if set(read) == {0.0, 1.0}:
             run.note(f"{SWAYED}, so that neither text is preferred")

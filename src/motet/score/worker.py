@@ -85,6 +85,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            process_group=0,  # Ctrl-C at a terminal is for the program: it lets what is under way finish
         )
         self.alive = True
         ready = self._read(START_SECONDS)
@@ -98,7 +99,7 @@ class _Worker:
         """What the child makes of a piece of work; None, and the child is gone, if it took too long or died."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(json.dumps(work).encode() + b"\n")
+            self._process.stdin.write(json.dumps([seconds, work]).encode() + b"\n")
             self._process.stdin.flush()
         except OSError:
             self.stop()

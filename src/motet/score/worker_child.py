@@ -6,6 +6,7 @@ Started as `python -I worker_child.py KIND MEGABYTES`; its first line says that 
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -23,7 +24,8 @@ def main(kind: str, megabytes: int) -> None:
         return
     print(json.dumps({"ready": kind}), file=out, flush=True)
     for line in sys.stdin:
-        given, accepted = json.loads(line)
+        seconds, (given, accepted) = json.loads(line)
+        _end_after(seconds)
         try:
             found = work(given, accepted)
         except MemoryError:
@@ -39,6 +41,17 @@ def _limit(megabytes: int) -> None:
     except ImportError:
         return  # Windows
     resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+
+def _end_after(seconds: float) -> None:
+    """End with the work, where whoever would end it after so long is killed first."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
 
 
 def _regex(given: str, accepted: list[str]) -> bool:
