@@ -223,7 +223,7 @@ class _Runner:
             self.sheet.arm(arm)
         for cell in cells(self.journal, self.name, self.openings):
             if cell.arm in new and self.sheet.fits(cell.task, cell.draw):
-                if self._base.again and cell.state == "failed":
+                if self._base.again and _failed(cell):
                     continue
                 self.sheet.add(cell)
                 self.watch(cell)
@@ -418,6 +418,11 @@ class _Runner:
                     earlier = True
                 found[event.key] = reply, usage
         return found if earlier else None
+
+
+def _failed(cell: Cell) -> bool:
+    """Whether an answer failed, or somebody whose reply a mixture's was to be made from."""
+    return cell.state == "failed" or (cell.state != "full" and any(said.state == "failed" for said in cell.asks))
 
 
 def _covers(before: Opening, now: Opening) -> bool:
