@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import random
 import shutil
@@ -109,7 +110,7 @@ def test_a_finished_run_asks_nobody(journal: Journal) -> None:
 
 def test_going_on_after_an_interruption(journal: Journal) -> None:
     """A run that ended half-way goes on with the rest; the whole is what an unbroken one gives."""
-    backend = knows(0.5, "a")
+    backend = dataclasses.replace(knows(0.5, "a"), delay=0.01)
     whole = run({"a": ModelAgent(knows(0.5, "a"), "a")}, journal, name="whole")
     left = 5
 
@@ -121,7 +122,7 @@ def test_going_on_after_an_interruption(journal: Journal) -> None:
 
     with pytest.raises((KeyboardInterrupt, BaseExceptionGroup)):
         run({"a": ModelAgent(backend, "a")}, journal, watch=interrupt, concurrency=1)
-    assert 5 <= answers(journal) < 12
+    assert answers(journal) >= 5
     assert [(cell.task, cell.score, cell.text) for cell in run({"a": ModelAgent(backend, "a")}, journal)] == [
         (cell.task, cell.score, cell.text) for cell in whole
     ]
@@ -133,7 +134,7 @@ def test_changed_runs_are_refused(journal: Journal) -> None:
     run(arms, journal)
     for changed, said in [
         ({"seed": 1}, "another seed"),
-        ({"arms": {"b": ModelAgent(knows(1, "a"), "b")}}, "other arms"),
+        ({"arms": {"b": ModelAgent(knows(1, "a"), "b")}}, "without b, with a"),
         ({"suite": load_suite("arithmetic", n=11)}, "12 tasks and not these 11"),
         ({"suite": msgspec.structs.replace(SUITE, instructions="Think.")}, "another suite"),
         ({"repeat": 2}, r"another number of draws \(1\)"),
@@ -263,7 +264,7 @@ def test_another_model_under_the_same_name_is_another_model(journal: Journal) ->
     arms = [{"a": ModelAgent(Scripted(said, name="m"), "a")} for said in ("old", "new")]
     assert {cell.text for cell in run(arms[0], journal, name="one", models={"m": "old"})} == {"old"}
     assert {cell.text for cell in run(arms[1], journal, name="two", models={"m": "new"})} == {"new"}
-    with pytest.raises(UsageError, match="other models"):
+    with pytest.raises(UsageError, match="other models behind m"):
         run(arms[1], journal, name="one", models={"m": "new"})
 
 
@@ -285,7 +286,7 @@ def priced(output: int) -> ModelAgent:
 @pytest.mark.parametrize("concurrency", [1, 4])
 def test_a_purse_that_runs_low_cuts_no_answer_short(journal: Journal, concurrency: int) -> None:
     """Where the run's money does not pay for a whole reply, the run ends; no cut or missing answer is kept as one."""
-    with pytest.raises(BudgetExceeded, match=r"the run's budget of 0.055 usd is spent"):
+    with pytest.raises(BudgetExceeded, match=r"the run's budget of 0.055 usd"):
         run({"dear": priced(100)}, journal, budget=Budget(usd=0.055), concurrency=concurrency)
     kept = list(read_run(journal, "r").cells())
     assert 3 <= len(kept) <= 5

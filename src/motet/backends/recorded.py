@@ -75,6 +75,17 @@ class Recorded:
         return self.agent
 
     @cached_property
+    def identity(self) -> str:
+        """A digest of what was recorded: another table, another agent."""
+        return identity(self.table)
+
+    @property
+    def varies(self) -> bool:
+        """Whether draws of one question may differ."""
+        right = self.table.correct[:, self._column]
+        return self.table.draws is not None or bool(((right > 0) & (right < 1)).any())
+
+    @cached_property
     def _rows(self) -> dict[str, int]:
         place = {item: row for row, item in enumerate(self.table.items)}
         if self.questions is None:
@@ -151,6 +162,15 @@ class Recorded:
         return Usage(1, output=round(recorded(table.tokens)), usd=recorded(table.cost), seconds=recorded(table.seconds))
 
 
+def identity(table: Table) -> str:
+    """A digest of the results of a table."""
+    made = blake2b(repr((table.items, table.agents, table.answer_texts)).encode("utf-8", "replace"), digest_size=16)
+    draws = table.draws or (None, None)
+    for values in (table.correct, table.answers, table.gold, table.cost, table.tokens, table.seconds, *draws):
+        made.update(b"-" if values is None else np.ascontiguousarray(values).tobytes())
+    return made.hexdigest()
+
+
 def _chance(content: str) -> float:
     """A number from 0 to 1 that depends on `content` alone."""
     return int.from_bytes(blake2b(content.encode("utf-8", "replace"), digest_size=8).digest()) / 2.0**64
@@ -179,6 +199,11 @@ class Checker:
 
     table: Table
     questions: Mapping[str, str] | None = None
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest of what was recorded."""
+        return identity(self.table)
 
     @cached_property
     def _gold(self) -> dict[str, str]:

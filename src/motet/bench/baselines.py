@@ -14,6 +14,7 @@ works on the same panel of replies, to the byte.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -32,12 +33,23 @@ MOST_DRAWS: Final = 40
 
 
 class Match(msgspec.Struct, frozen=True):
-    """So many draws of a member are worth a mixture's calls, tokens or dollars; `capped` where it would be more."""
+    """So many draws of a member are worth a mixture's calls, tokens or dollars.
+
+    Args:
+        mixture: the arm.
+        by: what is matched.
+        draws: how many: the fewest that take at least as much, or `MOST_DRAWS`.
+        capped: whether it would be more than that.
+        budget: what an answer of the mixture takes.
+        copies: what so many draws take.
+    """
 
     mixture: str
     by: By
     draws: int
-    capped: bool = False
+    capped: bool
+    budget: float
+    copies: float
 
 
 def plain_vote(members: Mapping[str, Agent]) -> Vote:
@@ -57,13 +69,26 @@ def copies(agent: Agent, draws: int) -> Vote:
 
 def varies(agent: Agent) -> bool:
     """Whether draws of an agent may differ at all: a greedy model's and a plain function's do not."""
-    return not isinstance(agent, ModelAgent) or (agent.backend.card.reports_usage and agent.sampling.temperature != 0)
+    if not isinstance(agent, ModelAgent):
+        return True
+    able = agent.backend.card.reports_usage and agent.sampling.temperature != 0
+    return able and bool(getattr(agent.backend, "varies", True))
 
 
 def best(sheet: Sheet, arms: Sequence[str]) -> str | None:
-    """The arm with the best mean score; the first of several; None if none was graded."""
+    """The arm with the best mean score; the first of several; None if none was graded.
+
+    Arms of which too much failed or has no grade are left out unless all are so, and means are taken over the tasks
+    that all the others were graded on, where there are any.
+    """
     known = [arm for arm in arms if arm in sheet.columns and np.isfinite(sheet.scores(arm)).any()]
-    return max(known, key=lambda arm: float(np.nanmean(sheet.scores(arm))), default=None)
+    known = [arm for arm in known if not sheet.columns[arm].unfit] or known
+    if not known:
+        return None
+    scores = np.stack([sheet.scores(arm) for arm in known])
+    common = np.isfinite(scores).all(axis=0)
+    means = scores[:, common].mean(axis=1) if common.any() else np.nanmean(scores, axis=1)
+    return known[int(np.argmax(means))]
 
 
 def matches(sheet: Sheet, mixtures: Sequence[str], member: str) -> list[Match]:
@@ -85,8 +110,9 @@ def matches(sheet: Sheet, mixtures: Sequence[str], member: str) -> list[Match]:
         whole = _means(sheet, mixture)
         for by, own in one.items():
             if own > 0 and whole[by] > 0:
-                draws = max(1, round(whole[by] / own))
-                found.append(Match(mixture, by, min(draws, MOST_DRAWS), draws > MOST_DRAWS))
+                worth = max(1, math.ceil(whole[by] / own - 1e-9))
+                draws = min(worth, MOST_DRAWS)
+                found.append(Match(mixture, by, draws, worth > draws, whole[by], draws * own))
     return found
 
 

@@ -34,7 +34,7 @@ def harmed(sheet: Sheet, mixture: str, best: str, members: Sequence[str], most: 
 
 def _right(sheet: Sheet, members: Sequence[str]) -> Floats:
     """(tasks,) the share of members that are right by themselves; 0 where nothing is known of them."""
-    several: Floats = np.nan_to_num(np.stack([sheet.scores(member) for member in members])).mean(axis=0)
+    several: Floats = np.mean([sheet.right(member) for member in members], axis=0)
     return several
 
 

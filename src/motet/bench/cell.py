@@ -58,7 +58,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
             as long as they took when they were made.
         asks: of a mixture, who was asked, in the order in which they were; empty for an agent by itself.
         kind: of the failure, one of `motet.errors.KINDS` where a call failed.
-        swayed: that the judge who graded it, asked in both orders, did not hold to its choice.
+        notes: what the scorer had to say.
     """
 
     task: str
@@ -73,7 +73,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: float = 0.0
     asks: tuple[Said, ...] = ()
     kind: str = ""
-    swayed: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def asks_of(trace: Trace) -> tuple[Said, ...]:

@@ -22,7 +22,7 @@ from motet.bench.ask import chat_of
 from motet.bench.filters import filtered
 from motet.bench.task import Suite, Task
 from motet.budget import Budget
-from motet.errors import UsageError
+from motet.errors import BudgetExceeded, UsageError
 from motet.message import Chat, Reply, Usage
 from motet.perform import perform
 from motet.run import Agent, Run, Shared
@@ -155,6 +155,7 @@ async def grade(
 
     Raises:
         UsageError: the suite's scorer can't be made (see `scorer_of`).
+        BudgetExceeded: the judge's purse is spent.
     """
     scorer = scorer_of(suite, task, judge=judge)
     if suite.filters and reply.usable:
@@ -168,6 +169,8 @@ async def grade(
     else:
         result = await perform(grading, chat, seed=seed, budget=budget, wrap=wrap)
         trace, usage = result.trace, result.usage
+        if isinstance(result.error, BudgetExceeded):
+            raise result.error
         if result.error is not None and not grading.found:
             return Grade(None, str(result.error), usage=usage)
     notes = tuple(dict.fromkeys(event.text for event in trace if isinstance(event, Noted)))
@@ -194,6 +197,8 @@ class _Grading:
             score = float(await self.scorer(chat, self.reply, run))
             if not 0 <= score <= 1:
                 raise ValueError(f"the scorer gave {score:g}, and a score is between 0 and 1")
+        except BudgetExceeded:  # says nothing of the reply
+            raise
         except Exception as error:  # whatever a scorer does, one's own among them: this item is marked
             self.found.append(f"{type(error).__name__}: {error}")
         else:

@@ -1,31 +1,34 @@
 """What a run will take, before anything is paid: calls, tokens, dollars, hours.
 
 A mixture is never described a second time: it is performed on a sample of the tasks with placeholders, as in
-`motet.estimate`, and calls that arms share are counted once, by their keys. The most is what every reply takes at its
-longest and every loop at its bound; what is likely goes by how long each model's replies were, and how many seconds
-they took, in calls that the journal has.
+`motet.estimate`, and calls that arms share are counted once, by their keys. The most is what it takes where every reply
+is as long as it may be and every loop runs to its bound; what is likely, where replies are as long, and calls take as
+many seconds, as in those that the journal has of each model.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
-from motet.backend import Backend
+from motet.backend import Backend, prompt_tokens
 from motet.bench.ask import chat_of
 from motet.bench.baselines import MOST_DRAWS, varies
 from motet.bench.entrants import Entrant
+from motet.bench.grade import grade, scorer_of
 from motet.bench.task import Suite, Task
 from motet.budget import Budget
 from motet.clock import run_virtual_apart
 from motet.errors import UsageError
 from motet.estimate import MOST_CALLS, REPLY_TOKENS, Placeholder
-from motet.message import Usage
+from motet.message import Reply, Request, Usage
 from motet.perform import perform
-from motet.trace import CallEnded, CallStarted
+from motet.run import Agent
 
 SAMPLE: Final = 10
 """Tasks whose prompts are measured: the lengths of prompts of one suite vary little beside those of replies."""
@@ -68,10 +71,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Call(msgspec.Struct, frozen=True):
     backend: str
-    input: int
-    output: int
-    usd: float
-    price_output: float
+    usage: Usage
 
 
 def plan(
@@ -83,6 +83,7 @@ def plan(
     concurrency: int = 1,
     copies: bool = False,
     known: int = 0,
+    judge: Agent | None = None,
     typical: Callable[[str], Usage | None] = lambda _: None,
 ) -> Plan:
     """Plan a run.
@@ -95,6 +96,7 @@ def plan(
         concurrency: questions under way at once.
         copies: whether self-consistency of a member is added.
         known: answers that are there already.
+        judge: the agent that grades, for suites whose scorer asks one.
         typical: the mean usage of a call to a backend, by its name; None where none is known.
 
     Raises:
@@ -103,48 +105,56 @@ def plan(
     """
     sample = _spread(suite.tasks)
     times = len(suite.tasks) / len(sample) * repeat
-    found: dict[str, dict[str, _Call]] = {}
     unpriced: set[str] = set()
-    for arm, entrant in entrants.items():
-        calls: dict[str, _Call] = {}
-        for task in sample:
-            calls |= _calls(suite, task, entrant, seed, unpriced)
-        found[arm] = calls
-    every = {key: call for calls in found.values() for key, call in calls.items()}
-    names = sorted({call.backend for call in every.values()})
-    usual = {name: typical(name) for name in names}
+    usual: dict[str, Usage | None] = {}
 
-    def planned(arm: str, calls: Mapping[str, _Call]) -> Planned:
-        several = list(calls.values())
-        seen = all(usual[call.backend] is not None for call in several)
-        output = usd = seconds = 0.0
-        for call in several:
-            mean = usual[call.backend] or Usage()
-            output += mean.output
-            usd += call.usd - call.price_output * max(0, call.output - mean.output)
-            seconds += mean.seconds
+    def usually(backend: Backend) -> int:
+        if backend.name not in usual:
+            usual[backend.name] = typical(backend.name)
+        seen = usual[backend.name]
+        return seen.output if seen is not None else REPLY_TOKENS
+
+    def longest(backend: Backend) -> int:
+        if backend.card.price is None:
+            unpriced.add(backend.name)
+        return sys.maxsize
+
+    most, likely = (
+        {
+            arm: {key: call for task in sample for key, call in _calls(suite, task, each, seed, judge, length).items()}
+            for arm, each in entrants.items()
+        }
+        for length in (longest, usually)
+    )
+
+    def planned(arm: str, calls: Mapping[str, _Call], usual_calls: Mapping[str, _Call]) -> Planned:
+        whole = sum((call.usage for call in calls.values()), Usage())
+        mean = sum((call.usage for call in usual_calls.values()), Usage())
+        seen = all(usual[call.backend] is not None for call in usual_calls.values())
+        waited = sum((usual[call.backend] or Usage()).seconds for call in usual_calls.values())
         return Planned(
             arm=arm,
-            calls=round(len(several) * times),
-            input=round(sum(call.input for call in several) * times),
-            output=round(sum(call.output for call in several) * times),
-            usd=math.fsum(call.usd for call in several) * times,
-            likely_output=round(output * times) if seen else None,
-            likely_usd=usd * times if seen else None,
-            likely_seconds=seconds * times / concurrency if seen else None,
+            calls=round(len(calls) * times),
+            input=round(whole.input * times),
+            output=round(whole.output * times),
+            usd=whole.usd * times,
+            likely_output=round(mean.output * times) if seen else None,
+            likely_usd=mean.usd * times if seen else None,
+            likely_seconds=waited * times / concurrency if seen else None,
         )
 
-    arms = {arm: planned(arm, calls) for arm, calls in found.items()}
+    arms = {arm: planned(arm, most[arm], likely[arm]) for arm in entrants}
+    every = [{key: call for calls in each.values() for key, call in calls.items()} for each in (most, likely)]
     draws, usd = _copies(arms, entrants) if copies else (0, 0.0)
     return Plan(
         answers=len(suite.tasks) * repeat * len(entrants),
         known=known,
         arms=tuple(arms.values()),
-        whole=planned("", every),
+        whole=planned("", *every),
         copies=draws,
         copies_usd=usd,
         unpriced=tuple(sorted(unpriced)),
-        unseen=tuple(name for name in names if usual[name] is None),
+        unseen=tuple(sorted(name for name, seen in usual.items() if seen is None)),
     )
 
 
@@ -171,33 +181,42 @@ def _spread(tasks: Sequence[Task]) -> list[Task]:
     return list(tasks[::step][:SAMPLE])
 
 
-def _calls(suite: Suite, task: Task, entrant: Entrant, seed: int, unpriced: set[str]) -> dict[str, _Call]:
-    """The calls that a question takes at most, by their keys."""
-    backends: dict[str, Backend] = {}
+@dataclass(frozen=True)
+class _Counted(Placeholder):
+    """A stand-in whose calls are counted: replies as long as they may be, or as they usually are."""
+
+    calls: dict[str, _Call]
+
+    async def complete(self, request: Request) -> Reply:
+        """Words that mean nothing, with the usage of a reply as long."""
+        reply = await super().complete(request)
+        output = min(request.max_tokens, self.reply_tokens) if self.card.reports_usage else 0
+        usage = Usage(1, prompt_tokens(self.backend, request) if self.card.reports_usage else 0, output=output)
+        price = self.card.price
+        usd = price.usd(usage) if price is not None else 0.0
+        self.calls[request.key] = _Call(self.name, msgspec.structs.replace(usage, usd=usd))
+        return reply
+
+
+def _calls(
+    suite: Suite, task: Task, entrant: Entrant, seed: int, judge: Agent | None, length: Callable[[Backend], int]
+) -> dict[str, _Call]:
+    """The calls that a question takes, and its grading, by their keys."""
+    made: dict[str, _Call] = {}
 
     def stand_in(backend: Backend) -> Backend:
-        backends[backend.name] = backend
-        if backend.card.price is None:
-            unpriced.add(backend.name)
-        return Placeholder(backend, REPLY_TOKENS)
+        return _Counted(backend, length(backend), made)
 
-    async def work() -> dict[str, _Call]:
+    async def work() -> None:
         purse = Budget(calls=MOST_CALLS, usd=math.inf)
-        result = await perform(
-            entrant.agent, chat_of(task, suite), seed=seed, budget=purse, wrap=stand_in, told=entrant.told
-        )
+        chat = chat_of(task, suite)
+        result = await perform(entrant.agent, chat, seed=seed, budget=purse, wrap=stand_in, told=entrant.told)
         if result.stopped:
             raise UsageError(f"{entrant.agent.name} makes more than {MOST_CALLS:,} calls on one question")
         if result.error is not None:
             raise result.error
-        made: dict[str, _Call] = {}
-        asked = {event.key: event.request.model for event in result.trace if isinstance(event, CallStarted)}
-        for event in result.trace:
-            if isinstance(event, CallEnded):
-                name, usage = asked[event.key], event.reply.usage
-                price = backends[name].card.price
-                per_token = price.output / 1e6 if price is not None else 0.0
-                made[event.key] = _Call(name, usage.input, usage.output, usage.usd, per_token)
-        return made
+        if getattr(scorer_of(suite, task, judge=judge), "agent", None) is not None:
+            await grade(suite, task, result.checked(), judge=judge, seed=seed, budget=purse, wrap=stand_in)
 
-    return run_virtual_apart(work)
+    run_virtual_apart(work)
+    return made

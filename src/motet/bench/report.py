@@ -15,7 +15,7 @@ from motet.bench.cell import Cell
 from motet.bench.contrast import Contrast
 from motet.bench.results import Group, Line, Results
 from motet.bench.run import BenchRun, Opening
-from motet.bench.sheet import Sheet
+from motet.bench.sheet import STATES, Sheet
 from motet.bench.task import Task
 from motet.diagnosis.diagnose import diagnose
 from motet.diagnosis.text import between, chance, figure, percent, points
@@ -125,7 +125,9 @@ def _about(opening: Opening, found: Results) -> str:
         shared = f" {found.saved_calls:,} calls were shared by arms or known already"
         shared += f", which saved {found.saved_usd:.4f} USD." if found.saved_usd else "."
     paid = f" {found.usd:.4f} USD were paid." if found.usd else ""
-    return f"{opening.suite}: {opening.tasks:,} tasks{times}, seed {opening.seed}.{paid}{shared}"
+    count = f"{opening.tasks:,} task{'' if opening.tasks == 1 else 's'}"
+    run = f"Run {found.run}. " if found.run else ""
+    return f"{run}{opening.suite}: {count}{times}, seed {opening.seed}.{paid}{shared}"
 
 
 def _arms(found: Results, opening: Opening) -> list[Block]:
@@ -139,8 +141,9 @@ def _arms(found: Results, opening: Opening) -> list[Block]:
             rows.append([name, "bound", *shares, *[""] * 5])
     note = (
         "“To best” is the difference to the best member in percentage points, on the tasks that both were graded on, "
-        "with a paired bootstrap interval. The p is exact McNemar’s (a sign flip’s for graded scores), with Holm’s "
-        "correction over the table."
+        "with a paired bootstrap interval. The p is exact McNemar’s (a sign flip’s for graded scores): how likely such "
+        "a difference is by chance. It has Holm’s correction, since of many comparisons some look large by chance, "
+        "over the mixtures and the plain vote, over members, and over copies and placebos."
     )
     return [Rows(columns, rows), Words(note, "note")] if found.lines else []
 
@@ -162,7 +165,7 @@ def _row(line: Line, best: str | None, repeated: bool) -> list[str]:
 
 
 def _takes(found: Results) -> list[Block]:
-    columns = ["who", "calls", "tokens in", "out", "USD", "s, median", "95th", "silent", "failed"]
+    columns = ["who", "calls", "tokens in", "out", "USD", "s, median", "95th", "silent", "partial", "failed"]
     rows = [
         [
             line.arm,
@@ -173,14 +176,15 @@ def _takes(found: Results) -> list[Block]:
             figure(line.seconds_p50),
             figure(line.seconds_p95),
             str(line.abstained),
+            str(line.degraded),
             str(line.failed + line.ungraded),
         ]
         for line in found.lines
     ]
     note = (
         "Calls, tokens, USD and seconds are what one answer takes alone: calls that were shared count for each, and "
-        "take as long as when they were made, with as many other questions under way. “Silent” had nothing to say; "
-        "“failed” gave no answer, or none that could be graded."
+        "take as long as when they were made, with as many other questions under way. “Silent” had nothing to say; in "
+        "“partial” answers somebody was missing; “failed” gave no answer, or none that could be graded."
     )
     kinds: Counter[str] = Counter()
     for line in found.lines:
@@ -200,7 +204,9 @@ def _equal(found: Results) -> list[Block]:
         [
             each.mixture,
             words[each.by],
-            each.copies + (" (as many as were drawn)" if each.capped else ""),
+            figure(each.budget),
+            each.copies,
+            figure(each.copies_budget) + (" (no more are drawn)" if each.capped else ""),
             points(each.versus.difference),
             between(each.versus.interval),
             _p(each.versus),
@@ -210,10 +216,17 @@ def _equal(found: Results) -> list[Block]:
         for each in found.equal_budget
     ]
     note = (
-        "Self-consistency: the answer most draws of one member give, with as many draws as the mixture’s answer takes "
-        "calls, tokens or USD on average. A mixture that does not beat this is paid for its calls, not for its agents."
+        "Self-consistency: the answer most draws of one member give, with the fewest draws that take as many calls, "
+        "tokens or USD as the mixture’s answer does on average. A mixture that does not beat this is paid for its "
+        "calls, not for its agents. The member that is copied is the best one whose draws can differ."
     )
-    return [Rows(["mixture", "same", "copies", "difference", "95 %", "p", "won", "lost"], rows), Words(note, "note")]
+    return [
+        Rows(
+            ["mixture", "for as many", "it takes", "copies", "they take", "difference", "95 %", "p", "won", "lost"],
+            rows,
+        ),
+        Words(note, "note"),
+    ]
 
 
 def _placebos(found: Results) -> list[Block]:
@@ -244,7 +257,7 @@ def _ceiling(run: BenchRun, sheet: Sheet, found: Results) -> list[Section]:
         blocks.append(_groups(found.difficulty, found.lines))
         blocks.append(
             Words(
-                "Tasks by how many members’ first answers were right. The groups are made of the members’ own answers, "
+                "Tasks by how many members were right. The groups are made of the members’ own answers, "
                 "so theirs are not to be compared within a group; those of mixtures are.",
                 "note",
             )
@@ -271,7 +284,7 @@ def members_table(run: BenchRun, sheet: Sheet, members: Sequence[str]) -> Table 
 
 def _cost(found: Results) -> list[Block]:
     priced = any(line.usd > 0 for line in found.lines)
-    lines = [line for line in found.lines if np.isfinite(line.right)]
+    lines = [line for line in found.lines if np.isfinite(line.right) and not line.unfit and line.part != "placebo"]
     costs = [line.usd if priced else line.tokens_in + line.tokens_out for line in lines]
     on = set(pareto([line.right for line in lines], costs).tolist()) if lines else set()
     rows = [
@@ -384,7 +397,7 @@ def _case(
     task: Task, mixture: str, best: str, members: Sequence[str], sheet: Sheet, texts: Mapping[tuple[str, str], str]
 ) -> list[str]:
     place = sheet.tasks.index(task.id)
-    right = sum(bool(sheet.scores(member)[place] >= 0.5) for member in members)
+    right = sum(bool(sheet.right(member)[place]) for member in members)
     question = shortened(task.input, 160)
     return [
         task.id,
@@ -439,10 +452,11 @@ def _tags(sheet: Sheet, found: Results) -> dict[str, tuple[str, ...]]:
                 put(f"{line.arm} helped", np.flatnonzero(gain > 0).tolist())
                 put(f"{line.arm} harmed", np.flatnonzero(gain < 0).tolist())
     if len(members) > 1:
-        right = np.stack([scores[member] for member in members])
-        put("no member right", np.flatnonzero((right <= 0).all(axis=0)).tolist())
-        put("every member right", np.flatnonzero((right >= 1).all(axis=0)).tolist())
-        put("members differ", np.flatnonzero((right > 0).any(axis=0) & (right < 1).any(axis=0)).tolist())
-    failed = [np.flatnonzero((sheet.columns[line.arm].states == 5).any(axis=1)) for line in found.lines]
+        right = np.stack([sheet.right(member) for member in members])
+        put("no member right", np.flatnonzero(~right.any(axis=0)).tolist())
+        put("every member right", np.flatnonzero(right.all(axis=0)).tolist())
+        put("members differ", np.flatnonzero(right.any(axis=0) & ~right.all(axis=0)).tolist())
+    number = STATES.index("failed")
+    failed = [np.flatnonzero((sheet.columns[line.arm].states == number).any(axis=1)) for line in found.lines]
     put("failed", sorted({int(place) for places in failed for place in places}))
     return {task: tuple(several) for task, several in tags.items()}

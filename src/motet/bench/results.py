@@ -17,18 +17,19 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from motet.bench.baselines import By, best, matches
+from motet.bench.baselines import By, Match, best, matches
 from motet.bench.contrast import Contrast, contrast, corrected
 from motet.bench.run import Arm, BenchRun, Opening, Part
-from motet.bench.sheet import STATES, Column, Sheet
-from motet.diagnosis.text import between, chance, percent
+from motet.bench.sheet import STATES, UNFIT, Column, Sheet
+from motet.diagnosis.text import between, chance, figure, percent, points
 from motet.measure.arrays import Floats
 from motet.measure.bootstrap import bootstrap_mean
 from motet.measure.interval import Interval
 from motet.measure.wilson import wilson
 
-UNFIT = 0.1
-"""The share of failed or ungraded answers of an arm above which nothing should be concluded from it."""
+FEW = 20
+"""Tasks below which a report says that hardly anything can be concluded: even of two arms alone, p < 0.05 needs six
+tasks won and none lost, and arms that differ on a third of their tasks are rare."""
 LEVEL = 0.05
 """The corrected p below which an arm is called better or worse."""
 
@@ -37,10 +38,12 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     """One arm.
 
     `part` says what it is there for. `right` is its mean score over the tasks it was graded on, with Wilson's interval
-    where scores are 0 or 1; `all_right` is the share of tasks that it got right in every draw (pass^k), null where each
-    was put once. `to_best` compares it with the best member, null for members; Holm's correction is over all arms but
-    members. Calls, tokens, USD and seconds are a task's, and what its answer would take alone: calls shared with other
-    arms are counted in each, and known ones take as long as when they were made. `failures` counts the failed by kind.
+    where those are 0 or 1, and a bootstrap interval over tasks else; `all_right` is the share of tasks that it got
+    right in every draw (pass^k), null where each was put once. `to_best` compares it with the best member; Holm's
+    correction is over the mixtures and the plain vote, over the other members, and over copies and placebos, each by
+    themselves. Of `degraded` answers somebody was missing, though there is one. Calls, tokens, USD and seconds are a
+    task's, and what its answer would take alone: calls shared with other arms are counted in each, and known ones take
+    as long as when they were made. `failures` counts the failed by kind.
     """
 
     arm: str
@@ -57,6 +60,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     seconds_p50: float
     seconds_p95: float
     abstained: int
+    degraded: int
     failed: int
     failures: dict[str, int]
     ungraded: int
@@ -74,15 +78,18 @@ class Bound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EqualBudget(msgspec.Struct, frozen=True, kw_only=True):
-    """A mixture against as many draws of one member, `copies`, as make as many calls, or take as many tokens or USD.
+    """A mixture against draws of one member, `copies`: the fewest that take as many calls, tokens or USD.
 
-    `capped` says that more draws than were made would be worth as much.
+    `budget` is what an answer of the mixture takes, `copies_budget` what the copies do; `capped` says that they take
+    less, since more draws are never made. Holm's correction is over all pairs of a mixture and copies.
     """
 
     mixture: str
     by: By
     copies: str
     draws: int
+    budget: float
+    copies_budget: float
     capped: bool
     versus: Contrast
 
@@ -96,7 +103,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judge(msgspec.Struct, frozen=True, kw_only=True):
-    """How often a judge that was asked in both orders held to its choice, `held`, of so many gradings."""
+    """How often a judge that was asked in both orders made the same choice, `held`, of so many gradings."""
 
     held: int
     gradings: int
@@ -108,8 +115,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     `random_member` is a member picked anew for each task; `oracle` always picks a member that is right, so no vote,
     router or cascade of these members' answers can pass it. Both rest on tasks that all members were graded on.
     `equal_budget` compares mixtures with copies of one member, `placebos` with themselves when nothing is heard.
-    `difficulty` groups tasks by how many of the members' first answers were right. `answered` of `expected` answers
-    are there; `saved_calls` and `saved_usd` are what sharing and earlier processes saved, `usd` what was paid.
+    `difficulty` groups tasks by how many members were right. `answered` of `expected` answers are there; `usd` is what
+    was paid, judges and repeated calls included; `saved_calls` and `saved_usd` are what the answers would have taken
+    beyond that, had each been made alone.
     """
 
     run: str
@@ -141,7 +149,16 @@ def results_of(run: BenchRun, sheet: Sheet | None = None) -> Results:
         answered = [column.scores[column.states < STATES.index("abstained")] for column in sheet.columns.values()]
         graded = sum(int(np.isfinite(scores).sum()) for scores in answered)
         judge = Judge(held=graded - sum(column.swayed for column in sheet.columns.values()), gradings=graded)
-    return msgspec.structs.replace(found, run=run.name, made=opening, judge=judge)
+    spent, alone = run.journal.spent(run.name), [column.alone for column in sheet.columns.values()]
+    return msgspec.structs.replace(
+        found,
+        run=run.name,
+        made=opening,
+        judge=judge,
+        usd=spent.usd,
+        saved_calls=max(0, sum(used.calls for used in alone) - spent.calls),
+        saved_usd=max(0.0, math.fsum(used.usd for used in alone) - spent.usd),
+    )
 
 
 def results(sheet: Sheet, arms: Sequence[Arm], *, topics: Mapping[str, str] | None = None, seed: int = 0) -> Results:
@@ -162,12 +179,11 @@ def results(sheet: Sheet, arms: Sequence[Arm], *, topics: Mapping[str, str] | No
     members = [arm.name for arm in order if arm.part == "member"]
     top = best(sheet, members)
     to_best: dict[str, Contrast] = {}
-    if top is not None:
-        pairs = [(arm.name, contrast(arm.name, scores[arm.name], top, scores[top], seed=seed)) for arm in order
-                 if arm.part != "member"]  # fmt: skip
-        found = corrected([each for _, each in pairs if each is not None])
-        to_best = {each.arm: each for each in found}
-    lines = [_line(arm, sheet.columns[arm.name], scores[arm.name], to_best.get(arm.name)) for arm in order]
+    for family in (("mixture", "vote"), ("member",), ("self-consistency", "placebo")):
+        names = [arm.name for arm in order if arm.part in family and arm.name != top] if top is not None else []
+        pairs = [contrast(name, scores[name], top or "", scores[top or ""], seed=seed) for name in names]
+        to_best |= {each.arm: each for each in corrected([each for each in pairs if each is not None])}
+    lines = [_line(arm, sheet.columns[arm.name], scores[arm.name], to_best.get(arm.name), seed) for arm in order]
     equal = _equal_budget(sheet, order, scores, seed)
     controls = [(arm.of, arm.name) for arm in order if arm.part == "placebo" and arm.of in scores]
     placebos = [contrast(one, scores[one], other, scores[other], seed=seed) for one, other in controls]
@@ -195,10 +211,9 @@ def results(sheet: Sheet, arms: Sequence[Arm], *, topics: Mapping[str, str] | No
     )
 
 
-def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None) -> Line:
+def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None, seed: int) -> Line:
     there = column.there
     graded = scores[np.isfinite(scores)]
-    whole = bool(np.isin(graded, (0, 1)).all())
     draws = column.scores[np.isfinite(column.scores).all(axis=1)]
     failed, ungraded, count = column.count("failed"), column.ungraded, int(there.sum())
     seconds = column.seconds[there].astype(float)
@@ -207,7 +222,7 @@ def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None) ->
         part=arm.part,
         tasks=len(graded),
         right=float(graded.mean()) if graded.size else math.nan,
-        interval=wilson(float(graded.sum()), len(graded)) if whole and graded.size else None,
+        interval=_interval(graded, seed) if graded.size else None,
         all_right=float((draws == 1).all(axis=1).mean()) if draws.shape[1] > 1 and len(draws) else None,
         to_best=to_best,
         calls=float(column.calls.sum()) / count,
@@ -217,35 +232,51 @@ def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None) ->
         seconds_p50=float(np.quantile(seconds, 0.5)),
         seconds_p95=float(np.quantile(seconds, 0.95)),
         abstained=column.count("abstained"),
+        degraded=column.count("degraded") + column.count("single"),
         failed=failed,
         failures=dict(sorted(column.kinds.items())),
         ungraded=ungraded,
-        unfit=failed + ungraded > UNFIT * count,
+        unfit=column.unfit,
     )
+
+
+def _interval(values: Floats, seed: int) -> Interval:
+    """Of the mean of scores: Wilson's where all are 0 or 1, else the bootstrap's over tasks."""
+    if np.isin(values, (0, 1)).all():
+        return wilson(float(values.sum()), len(values))
+    return bootstrap_mean(values, seed=seed).interval
 
 
 def _equal_budget(sheet: Sheet, arms: Sequence[Arm], scores: Mapping[str, Floats], seed: int) -> list[EqualBudget]:
     copied = {(arm.of, arm.draws): arm.name for arm in arms if arm.part == "self-consistency"}
-    found: list[tuple[EqualBudget, Contrast]] = []
-    for member in dict.fromkeys(of for of, _ in copied):
-        mixtures = [arm.name for arm in arms if arm.part == "mixture" and arm.name != member]
-        for match in matches(sheet, mixtures, member) if member in scores else []:
-            copies = member if match.draws == 1 else copied.get((member, match.draws))
-            if copies is None or copies not in scores:
-                continue
-            versus = contrast(match.mixture, scores[match.mixture], copies, scores[copies], seed=seed)
-            if versus is not None:
-                made = EqualBudget(
-                    mixture=match.mixture,
-                    by=match.by,
-                    copies=copies,
-                    draws=match.draws,
-                    capped=match.capped,
-                    versus=versus,
-                )
-                found.append((made, versus))
-    values = corrected([versus for _, versus in found])
-    return [msgspec.structs.replace(made, versus=value) for (made, _), value in zip(found, values, strict=True)]
+    member = next((of for of, _ in copied), best(sheet, [arm.name for arm in arms if arm.part == "member"]))
+    if member is None or member not in scores:
+        return []
+    mixtures = [arm.name for arm in arms if arm.part == "mixture"]
+    pairs: dict[tuple[str, str], Contrast] = {}
+    found: list[tuple[Match, str]] = []
+    for match in matches(sheet, mixtures, member):
+        copies = member if match.draws == 1 else copied.get((member, match.draws))
+        if copies is None or copies not in scores:
+            continue
+        versus = contrast(match.mixture, scores[match.mixture], copies, scores[copies], seed=seed)
+        if versus is not None:
+            pairs[match.mixture, copies] = versus
+            found.append((match, copies))
+    values = dict(zip(pairs, corrected(list(pairs.values())), strict=True))
+    return [
+        EqualBudget(
+            mixture=match.mixture,
+            by=match.by,
+            copies=copies,
+            draws=match.draws,
+            budget=match.budget,
+            copies_budget=match.copies,
+            capped=match.capped,
+            versus=values[match.mixture, copies],
+        )
+        for match, copies in found
+    ]
 
 
 def _bounds(sheet: Sheet, members: Sequence[str], seed: int) -> tuple[Bound | None, Bound | None]:
@@ -263,8 +294,7 @@ def _bounds(sheet: Sheet, members: Sequence[str], seed: int) -> tuple[Bound | No
     usd = math.fsum(float(column.usd.sum()) for column in columns) / count
 
     def bound(values: Floats, times: int) -> Bound:
-        whole = bool(np.isin(values, (0, 1)).all())
-        interval = wilson(float(values.sum()), len(values)) if whole else bootstrap_mean(values, seed=seed).interval
+        interval = _interval(values, seed)
         return Bound(
             right=float(values.mean()), interval=interval, calls=calls * times, tokens=tokens * times, usd=usd * times
         )
@@ -279,16 +309,15 @@ def _topics(sheet: Sheet, scores: Mapping[str, Floats], topics: Mapping[str, str
 
 
 def _difficulty(sheet: Sheet, members: Sequence[str], scores: Mapping[str, Floats]) -> list[Group]:
-    """Tasks by the share of members whose first answer was right."""
+    """Tasks by how many members were right."""
     if len(members) < 2:
         return []
-    first = np.stack([sheet.columns[name].scores[:, 0] for name in members])
-    known = np.isfinite(first).all(axis=0)
-    right = np.where(known, (first >= 0.5).sum(axis=0), -1)
+    known = np.isfinite(np.stack([scores[name] for name in members])).all(axis=0)
+    right = np.where(known, np.sum([sheet.right(name) for name in members], axis=0), -1)
     groups = [
         ("no member right", right == 0),
-        ("a minority right", (right > 0) & (2 * right <= len(members)) & known),
-        ("a majority right", (2 * right > len(members)) & (right < len(members))),
+        ("up to half of them", (right > 0) & (2 * right <= len(members))),
+        ("more than half", (2 * right > len(members)) & (right < len(members))),
         ("every member right", right == len(members)),
     ]
     return [_group(name, chosen, scores) for name, chosen in groups if chosen.any()]
@@ -314,48 +343,84 @@ def _verdict(
     mixtures = [line.to_best for line in lines if line.part == "mixture" and line.to_best and not line.unfit]
     said = []
     if top is not None and top not in unfit and mixtures:
-        leading = max(mixtures, key=lambda each: each.difference)
-        said = [_compared(leading, top), *_explained(leading.arm, equal, placebos)]
-        if oracle is not None:
-            said.append(
-                f"Some member is right on {percent(oracle.right)} of the tasks {between(oracle.interval)}: no vote, "
-                "router or cascade of these answers can pass that."
-            )
+        leading, *sentences = _compared(mixtures, top)
+        fair = [each for each in equal if each.copies not in unfit]
+        heard = [each for each in placebos if each.other not in unfit]
+        said = [*sentences, *_explained(leading, fair, heard)]
+    elif top is not None and top not in unfit and not any(line.part == "mixture" for line in lines):
+        said = _among_members([line.to_best for line in lines if line.to_best and not line.unfit], top)
     elif not unfit:
-        said = ["There is nothing to compare: name mixtures, and let their members answer alone."]
+        said = ["There is nothing to compare: name mixtures or agents, and let members answer alone."]
+    if said and oracle is not None:
+        said.append(
+            f"Some member is right on {percent(oracle.right)} of the tasks {between(oracle.interval)}: no vote, router "
+            "or cascade of these answers can pass that."
+        )
+    few = max((line.tasks for line in lines), default=0)
+    if said and few < FEW:
+        said.append(f"These are {few} tasks: too few to tell much from chance. Give more, or read nothing into it.")
+    missing = [f"{line.arm} ({line.degraded:,})" for line in lines if line.degraded > UNFIT * max(1, line.tasks)]
+    if missing:
+        said.append(f"Somebody was missing in many answers of {', '.join(missing)}: see what failed.")
     return [*said, left_out] if unfit else said
 
 
-def _compared(leading: Contrast, top: str) -> str:
-    told = f"({leading.wins} tasks won, {leading.losses} lost; {chance(leading.p_holm)}, Holm)"
-    gain = 100 * leading.difference
-    if gain > 0 and leading.p_holm < LEVEL:
-        return f"{leading.arm} is better than {top}, the best member, by {gain:.1f} points {told}."
-    return (
-        f"No mixture is shown to be better than {top}, the best member; the nearest is {leading.arm}, "
-        f"{gain:+.1f} {told}."
-    )
+def _compared(mixtures: Sequence[Contrast], top: str) -> list[str]:
+    """The mixture that the verdict is about, and what is said of all of them."""
+    better = [each for each in mixtures if each.difference > 0 and each.p_holm < LEVEL]
+    leading = max(better or mixtures, key=lambda each: each.difference)
+    won = f"{leading.wins} task{'' if leading.wins == 1 else 's'} won"
+    told = f"({won}, {leading.losses} lost; {chance(leading.p_holm)}, Holm)"
+    if better:
+        others = [each.arm for each in better if each is not leading]
+        said = [
+            f"{leading.arm} is better than {top}, the best member, by {100 * leading.difference:.1f} points {told}."
+        ]
+        if others:
+            said.append(f"So {'is' if len(others) == 1 else 'are'} {', '.join(others)}.")
+    else:
+        said = [
+            f"No mixture is shown to be better than {top}, the best member; the nearest is {leading.arm}, "
+            f"{points(leading.difference)} {told}."
+        ]
+    worse = [each.arm for each in mixtures if each.difference < 0 and each.p_holm < LEVEL]
+    if worse:
+        said.append(f"Worse than {top}: {', '.join(worse)}.")
+    return [leading.arm, *said]
+
+
+def _among_members(others: Sequence[Contrast], top: str) -> list[str]:
+    """What is said where no mixture was asked."""
+    behind = [each.arm for each in others if each.difference < 0 and each.p_holm < LEVEL]
+    level = [each.arm for each in others if each.arm not in behind]
+    said = [f"{top} has the most right."] if others else [f"{top} answered alone: there is nothing to compare it with."]
+    if behind:
+        said.append(f"It is better than {', '.join(behind)} (Holm).")
+    if level:
+        said.append(f"It is not shown to be better than {', '.join(level)}.")
+    return said
 
 
 def _explained(arm: str, equal: Sequence[EqualBudget], placebos: Sequence[Contrast]) -> list[str]:
     """Whether copies of one member do as well for as much, and whether what is heard is worth anything."""
     said = []
-    words = {"calls": "calls", "tokens": "tokens", "usd": "dollars"}
+    words = {"calls": "calls", "tokens": "tokens", "usd": "USD"}
     for match in equal:
         if match.mixture == arm:
             versus = match.versus
             more = "better than" if versus.difference > 0 else "worse than"
             if versus.p_holm >= LEVEL:
                 more = "not shown to differ from"
-            said.append(
-                f"For as many {words[match.by]} it is {more} {match.copies} ({100 * versus.difference:+.1f} points; "
-                f"{chance(versus.p_holm)})."
-            )
+            same = f"For as many {words[match.by]}"
+            if match.capped:
+                same = f"For more {words[match.by]} ({figure(match.budget)} against {figure(match.copies_budget)})"
+            gain = f"{points(versus.difference)} points; {chance(versus.p_holm)}"
+            said.append(f"{same} it is {more} {match.copies} ({gain}).")
     for each in placebos:
         if each.arm == arm:
             worth = "are worth" if each.p_holm < LEVEL else "are not shown to be worth anything:"
             said.append(
-                f"The words its agents hear of one another {worth} {100 * each.difference:+.1f} points over filler of "
-                f"the same length ({chance(each.p_holm)})."
+                f"The words its agents hear of one another {worth} {points(each.difference)} points over filler of the "
+                f"same length ({chance(each.p_holm)})."
             )
     return said

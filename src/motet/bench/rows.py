@@ -144,6 +144,8 @@ def _task(row: Mapping[str, object] | bytes, default_id: str, renamed: Mapping[s
     if not target or not all(answer.strip() for answer in target):
         raise ValueError("`target` is empty, or one of its answers is blank")
     choices = tuple(str(choice) for choice in found.choices or ())
+    if found.id is not None and not str(found.id).strip():
+        raise ValueError("the `id` is blank")
     extra = {name: value for name, value in columns.items() if name not in _KNOWN}
     return Task(
         id=default_id if found.id is None else str(found.id),

@@ -24,7 +24,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -36,6 +36,8 @@ from motet.bench.task import Task
 from motet.errors import MotetError, UsageError
 from motet.journal import Journal
 
+RESERVED: Final = frozenset({"last"})
+"""Names that no run may have."""
 KIND: Final = "bench"
 """What the journal calls these runs."""
 OPENINGS: Final = "@"
@@ -66,7 +68,7 @@ class Arm(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def kept_as(self) -> str:
         """Under which name its answers are kept."""
-        return f"{self.name}@{self.key[:12]}"
+        return f"{' '.join(self.name.split())}@{self.key[:12]}"
 
 
 class Opening(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -85,6 +87,8 @@ class Opening(msgspec.Struct, frozen=True, omit_defaults=True):
         python, machine: where it ran.
         date: when, ISO 8601.
         command: the command line; "" where it was asked for in Python.
+        chosen: the ids of its tasks, where the run holds more than these.
+        judge: a hash of what the judge is made of; "" where there is none.
         again: whether answers that had failed were asked for again.
     """
 
@@ -105,6 +109,8 @@ class Opening(msgspec.Struct, frozen=True, omit_defaults=True):
     date: str = ""
     command: str = ""
     again: bool = False
+    judge: str = ""
+    chosen: tuple[str, ...] = ()
 
 
 def here() -> dict[str, str]:
@@ -146,7 +152,7 @@ class BenchRun:
 
     def cells(self) -> Iterator[Cell]:
         """The answers that count, in the order in which they came."""
-        return cells(self.journal, self.name, self.openings)
+        return (cell for cell in cells(self.journal, self.name, self.openings) if cell.task in self.tasks)
 
     def sheet(self) -> Sheet:
         """The figures, arms in the order of the opening."""
@@ -165,7 +171,9 @@ def cells(journal: Journal, name: str, openings: Sequence[Opening]) -> Iterator[
     newest: dict[tuple[str, str, int], str] = {}
     if any(opening.again for opening in openings):
         for record in journal.records(name):  # the last one written is the one that counts
-            newest[record.task, record.arm.partition(AGAIN)[0], record.draw] = record.arm
+            arm, mark, _ = record.arm.partition(AGAIN)
+            if mark:
+                newest[record.task, arm, record.draw] = record.arm
     for record in journal.records(name):
         arm = record.arm.partition(AGAIN)[0]
         if arm not in known or record.draw >= last.draws:
@@ -175,14 +183,14 @@ def cells(journal: Journal, name: str, openings: Sequence[Opening]) -> Iterator[
 
 
 def read_run(journal: Journal, name: str) -> BenchRun:
-    """A run by its name, or the beginning of one; `last` is the one that was made last.
+    """A run by its name, or the beginning of one; `last` is the one that was written to last.
 
     Raises:
         UsageError: there is none, or several begin so.
     """
     runs = [run.name for run in journal.runs() if run.kind == KIND]
-    if name == "last" and runs:
-        found = [runs[-1]]
+    if name in RESERVED and runs:
+        found = [journal.newest(KIND) or runs[-1]]
     else:
         found = [run for run in runs if run == name] or [run for run in runs if run.startswith(name)]
     if not found:
@@ -193,9 +201,25 @@ def read_run(journal: Journal, name: str) -> BenchRun:
     openings = openings_of(journal, found[0])
     if not openings:
         raise MotetError(f"the run {found[0]!r} ended before anything of it was kept: run it again")
-    kept = journal.records(found[0], "")
+    chosen = set(openings[-1].chosen)
+    kept = (record for record in journal.records(found[0], "") if not chosen or record.task in chosen)
     tasks = {record.task: msgspec.json.decode(record.payload, type=Task) for record in kept}
     return BenchRun(journal, found[0], tuple(openings), tasks)
+
+
+def answered(opening: Opening, counts: Mapping[str, int], arms: Collection[str] | None = None) -> int:
+    """How many answers there are.
+
+    Args:
+        opening: the run's last.
+        counts: results by what they are kept as (`Journal.counts`).
+        arms: of whom; of all if None.
+    """
+    most = opening.tasks * opening.draws
+    chosen = [arm.kept_as for arm in opening.arms if arms is None or arm.name in arms]
+    return sum(
+        min(most, sum(count for name, count in counts.items() if name.partition(AGAIN)[0] == kept)) for kept in chosen
+    )
 
 
 def openings_of(journal: Journal, name: str) -> list[Opening]:

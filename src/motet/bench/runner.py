@@ -31,21 +31,20 @@ from motet.backends.journaled import Journaled
 from motet.backends.recorded import Recorded
 from motet.bench.ask import chat_of
 from motet.bench.cell import Cell, asks_of
-from motet.bench.entrants import Entrant, leaves
+from motet.bench.entrants import Entrant
+from motet.bench.fingerprint import fingerprint
 from motet.bench.grade import grade, scorer_of
-from motet.bench.run import AGAIN, KIND, OPENINGS, Arm, Opening, cells, here, openings_of
+from motet.bench.run import AGAIN, KIND, OPENINGS, RESERVED, Arm, Opening, cells, here, openings_of
 from motet.bench.sheet import Sheet
 from motet.bench.task import Suite, Task
-from motet.bench.timing import seconds_alone
+from motet.bench.timing import repeatable, seconds_alone
 from motet.budget import Budget
-from motet.errors import BackendError, BudgetExceeded, UsageError
+from motet.errors import BackendError, BudgetExceeded, MotetError, UsageError
 from motet.journal import Journal
 from motet.message import Reply, Usage, digest
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
-from motet.score.versus import SWAYED
-from motet.spec.describe import describe
 from motet.trace import CallEnded, CallFailed, CallStarted
 
 QUEUED = 512
@@ -117,13 +116,19 @@ async def run_suite(
     """
     if not arms:
         raise UsageError("nobody is asked: name mixtures, agents or models")
+    ids = [task.id for task in suite.tasks]
+    if not ids or len(set(ids)) < len(ids) or not all(each.strip() for each in ids):
+        raise UsageError(f"{suite.name} needs tasks with ids of their own, none of them blank")
     if repeat < 1 or concurrency < 1:
         raise UsageError(f"{repeat} times, {concurrency} at once: give 1 or more of both")
     scorer_of(suite, suite.tasks[0], judge=judge)
     entrants = {name: each if isinstance(each, Entrant) else Entrant(each) for name, each in arms.items()}
     runner = _Runner(suite, journal, name, models or {}, repeat, seed, budget or Budget(), question, judge, watch, stop)
     runner.joined = join
+    if name in RESERVED:
+        raise UsageError(f"a run can't be called {name!r}, which means another: give it another name")
     with journal.open_run(name, KIND, join=join):
+        runner.purse.used += journal.spent(name)  # what earlier processes have paid is a part of it
         await runner.open(entrants, resume=resume, again=again, command=command)
         while True:
             await runner.run(entrants, concurrency)
@@ -167,8 +172,7 @@ class _Runner:
         now = here()
         self._version = now["version"]
         self._asking = msgspec.structs.replace(suite, tasks=()).key
-        if judge is not None:
-            self._asking = digest([self._asking, self._made_of(judge)])
+        self._judging = digest(fingerprint(judge, models)) if judge is not None else ""
         self._base = Opening(
             suite.name,
             len(suite.tasks),
@@ -185,6 +189,7 @@ class _Runner:
             now["python"],
             now["machine"],
             now["date"],
+            judge=self._judging,
         )
 
     # ---- what a run remembers
@@ -199,17 +204,19 @@ class _Runner:
                 raise UsageError(f"the run {self.name!r} knows {task!r} as another question: give another --run")
         arms = self._arms(entrants)
         if self.openings:
-            changed = list(self._changed(arms, kept.keys() ^ tasks.keys()))
+            before = set(self.openings[-1].chosen) or kept.keys()
+            changed = list(self._changed(arms, before ^ tasks.keys()))
             if changed and not resume:
                 raise UsageError(
-                    f"the run {self.name!r} was made with {' and '.join(changed)}: give --resume to keep what has not "
+                    f"the run {self.name!r} was made {', '.join(changed)}: give --resume to keep what has not "
                     "changed and ask the rest anew, or another --run"
                 )
         new = [task for task in tasks if task not in kept]
         for start in range(0, len(new), QUEUED):
             batch = new[start : start + QUEUED]
             await asyncio.gather(*(self.journal.record(self.name, task, "", 0, tasks[task]) for task in batch))
-        self._base = msgspec.structs.replace(self._base, command=command, again=again)
+        chosen = tuple(tasks) if len(tasks) < len(kept.keys() | tasks.keys()) else ()
+        self._base = msgspec.structs.replace(self._base, command=command, again=again, chosen=chosen)
         self._mark = f"{AGAIN}{len(self.openings)}" if again else ""
         await self.remember(entrants)
 
@@ -245,35 +252,39 @@ class _Runner:
 
     def _key(self, entrant: Entrant) -> str:
         """What an answer depends on besides its task: another key, another answer."""
-        made = [self._made_of(entrant.agent), entrant.part == "placebo"]
-        return digest([*made, self._asking, self.seed, self._version])
-
-    def _made_of(self, agent: Agent) -> list[object]:
-        models = {leaf.backend.name: self.models.get(leaf.backend.name, "") for leaf in leaves(agent)}
-        return [describe(agent), models]
+        made = [fingerprint(entrant.agent, self.models), entrant.part == "placebo"]
+        limits = self.question() or Budget()
+        purse = [limits.calls, limits.tokens, limits.usd, limits.seconds]
+        return digest([*made, purse, self._asking, self._judging, self.seed, self._version])
 
     def _changed(self, arms: Sequence[Arm], tasks: set[str]) -> Iterator[str]:
         """What a run was made with that is not what it is now, in words."""
         before, now = self.openings[-1], self._base
         if before.asking != now.asking:
-            yield "another suite"
+            yield "with another suite"
         elif tasks:
-            yield f"{before.tasks} tasks and not these {now.tasks}"
+            yield f"with {before.tasks} tasks and not these {now.tasks}"
+        if before.judge != now.judge:
+            yield "with another judge"
         if before.seed != now.seed:
-            yield f"another seed ({before.seed})"
+            yield f"with another seed ({before.seed})"
         if before.draws != now.draws:
-            yield f"another number of draws ({before.draws})"
+            yield f"with another number of draws ({before.draws})"
         if before.version != now.version:
-            yield f"another version of motet ({before.version})"
+            yield f"with another version of motet ({before.version})"
         models = {name for name, what in before.models.items() if now.models.get(name, what) != what}
         if models:
-            yield f"other models: {', '.join(sorted(models))}"
-        elif (before.asking, before.seed, before.version) == (now.asking, now.seed, now.version):
+            yield f"with other models behind {', '.join(sorted(models))}"
+        elif all(getattr(before, part) == getattr(now, part) for part in ("asking", "judge", "seed", "version")):
             old = {arm.name: arm.key for arm in before.arms if arm.part != "self-consistency"}
             new = {arm.name: arm.key for arm in arms if arm.part != "self-consistency"}
-            other = [name for name in {**old, **new} if old.get(name) != new.get(name)]
-            if other:
-                yield f"other arms: {', '.join(other)}"
+            for word, names in (
+                ("without", new.keys() - old.keys()),
+                ("with", old.keys() - new.keys()),
+                ("with another kind of", {name for name in old.keys() & new.keys() if old[name] != new[name]}),
+            ):
+                if names:
+                    yield f"{word} {', '.join(sorted(names))}"
 
     # ---- answering
 
@@ -314,6 +325,8 @@ class _Runner:
         finally:
             for _ in range(QUEUED):  # until all that was queued is written
                 await self._room.acquire()
+        if isinstance(self.ended, BudgetExceeded):
+            raise _spent(self.purse)
         if self.ended is not None:
             raise self.ended
 
@@ -348,16 +361,25 @@ class _Runner:
         within = self.question() or Budget()
         within.start(self.purse)
         chat, seed = chat_of(job.task, self.suite), self.seed + job.draw
-        result = await perform(entrant.agent, chat, seed=seed, budget=within, wrap=self._wrap, told=entrant.told)
+        try:
+            result = await perform(entrant.agent, chat, seed=seed, budget=within, wrap=self._wrap, told=entrant.told)
+        except MotetError:
+            raise
+        except Exception as bug:  # in an agent of one's own: this answer is lost, and no other
+            error = f"{type(bug).__name__}: {bug}"
+            return Cell(job.task.id, job.arm, job.draw, 0.0, "failed", error=error, kind="bug")
         if _starved(result, within, self.purse):
             raise _spent(self.purse)  # no answer of this arm's: it is put again when there is money
-        alone, seconds, costs = result.usage, result.seconds, _costs(result)
         calls = self._as_made(result)
-        if calls is not None:
-            alone = sum((usage for _, usage in calls.values()), Usage())
-            costs = [usage.usd for _, usage in calls.values()]
+        alone = sum((usage for _, usage in calls.values()), Usage())
+        seconds = result.seconds
+        if any(usage.seconds for _, usage in calls.values()):
             timed = {key: (given, usage.seconds) for key, (given, usage) in calls.items()}
-            seconds = await asyncio.to_thread(seconds_alone, entrant.agent, chat, timed, seed=seed, told=entrant.told)
+            seconds = sum(usage.seconds for _, usage in calls.values())  # as if one call had come after the other
+            if len(calls) > 1 and repeatable(result.trace):
+                seconds = await asyncio.to_thread(
+                    seconds_alone, entrant.agent, chat, timed, seed=seed, told=entrant.told
+                )
         cell = Cell(
             job.task.id,
             job.arm,
@@ -366,7 +388,7 @@ class _Runner:
             state=result.outcome.state,
             usage=result.usage,
             # The exact sum: another one differs in its last digit with the order in which calls ended.
-            alone=msgspec.structs.replace(alone, usd=math.fsum(costs)),
+            alone=msgspec.structs.replace(alone, usd=math.fsum(usage.usd for _, usage in calls.values())),
             seconds=seconds,
             asks=asks_of(result.trace),
         )
@@ -379,13 +401,16 @@ class _Runner:
             state = "abstained" if silent else "failed"
             return msgspec.structs.replace(cell, state=state, error=str(result.error), kind=kind)
         seed = self.seed + job.draw
-        found = await grade(self.suite, job.task, result.reply, judge=self.judge, seed=seed, wrap=self._wrap)
+        purse = Budget().start(self.purse)
+        found = await grade(
+            self.suite, job.task, result.reply, judge=self.judge, seed=seed, budget=purse, wrap=self._wrap
+        )
         return msgspec.structs.replace(
             cell,
             score=found.score,
             text=result.reply.text,
             error=found.error,
-            swayed=any(note.startswith(SWAYED) for note in found.notes),
+            notes=found.notes,
             usage=result.usage + found.usage,
         )
 
@@ -394,35 +419,39 @@ class _Runner:
         if isinstance(backend, Recorded):
             return backend
         self.backends.add(backend.name)
-        return Journaled(backend, self.journal, code=self._code(backend.name), run=self.name)
+        return Journaled(backend, self.journal, code=self._code(backend.name), run=self.name, unusable=True)
 
     def _code(self, backend: str) -> str:
         return f"{self._version} {self.models.get(backend, '')}".strip()
 
-    def _as_made(self, result: Result) -> dict[str, tuple[Reply | BackendError, Usage]] | None:
-        """The calls of a run as they were when they were made; None where they were all made now."""
+    def _as_made(self, result: Result) -> dict[str, tuple[Reply | BackendError, Usage]]:
+        """The calls of a run as they were when they were made, by their keys."""
         found: dict[str, tuple[Reply | BackendError, Usage]] = {}
-        earlier = False
         for event in result.trace:
             if isinstance(event, CallFailed):
                 error = BackendError(event.kind, event.text, status=event.status, attempts=event.attempts)
                 found[event.key] = error, event.usage
-            elif isinstance(event, CallEnded):
+            elif isinstance(event, CallEnded) and not (event.saved and event.key in found):
                 reply, usage = event.reply, event.reply.usage
                 if event.saved:
-                    known = (self.journal.known(event.key, name, self._code(name)) for name in self.backends)
+                    known = (
+                        self.journal.known(event.key, name, self._code(name), unusable=True) for name in self.backends
+                    )
                     first = next((reply for reply in known if reply is not None), None)
                     usage = first.usage if first is not None else Usage(calls=usage.saved_calls)
-                    earlier = True
-                elif usage.seconds > result.seconds:  # it was recorded
-                    earlier = True
+                elif event.key in found:  # it had failed before
+                    usage += found[event.key][1]
                 found[event.key] = reply, usage
-        return found if earlier else None
+        return found
 
 
 def _failed(cell: Cell) -> bool:
-    """Whether an answer failed, or somebody whose reply a mixture's was to be made from."""
-    return cell.state == "failed" or (cell.state != "full" and any(said.state == "failed" for said in cell.asks))
+    """Whether an answer failed or has no grade, or somebody failed whose reply a mixture's was to be made from."""
+    return (
+        cell.state == "failed"
+        or cell.score is None
+        or (cell.state != "full" and any(said.state == "failed" for said in cell.asks))
+    )
 
 
 def _covers(before: Opening, now: Opening) -> bool:
@@ -432,28 +461,19 @@ def _covers(before: Opening, now: Opening) -> bool:
     return not now.again and same == now and now.arms in (arms, before.arms)
 
 
-def _costs(result: Result) -> list[float]:
-    """What the calls of a run cost, each in USD."""
-    return [
-        event.reply.usage.usd if isinstance(event, CallEnded) else event.usage.usd
-        for event in result.trace
-        if isinstance(event, CallEnded | CallFailed)
-    ]
-
-
 def _starved(result: Result, own: Budget, purse: Budget) -> bool:
     """Whether the run's purse, not the question's own, kept a question from its answer, or cut a reply short."""
     if isinstance(result.error, BudgetExceeded) and result.error.budget is purse:
         return True
-    if not purse.limited or (_left(own) <= _left(purse)):
+    if _left(own) <= _left(purse):
         return False
-    asked = {event.key: event.request.sampling.max_tokens for event in result.trace if isinstance(event, CallStarted)}
-    cut = any(
-        event.reply.state == "cut" and event.reply.usage.output < asked.get(event.key, 0)
+    granted = {event.key: event.request for event in result.trace if isinstance(event, CallStarted)}
+    short = any(
+        event.reply.state == "cut" and granted[event.key].max_tokens < granted[event.key].sampling.max_tokens
         for event in result.trace
-        if isinstance(event, CallEnded)
+        if isinstance(event, CallEnded) and event.key in granted
     )
-    return cut or bool(result.stopped)
+    return short or result.stopped == "usd"
 
 
 def _left(purse: Budget) -> float:
@@ -467,6 +487,7 @@ def _check(purse: Budget) -> None:
 
 
 def _spent(purse: Budget) -> BudgetExceeded:
-    limit = purse.usd or 0.0
-    text = f"the run's budget of {limit:g} usd is spent: what is finished is kept, and a larger one goes on"
-    return BudgetExceeded(purse, "usd", purse.used.usd, 0, limit, text)
+    limit, used = purse.usd or 0.0, purse.used.usd
+    left = "" if used >= limit else f", of which {limit - used:.4g} are left, does not pay for another question"
+    text = f"the run's budget of {limit:g} usd{left or ' is spent'}: what is finished is kept, and a larger one goes on"
+    return BudgetExceeded(purse, "usd", used, 0, limit, text)

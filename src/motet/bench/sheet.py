@@ -1,4 +1,4 @@
-"""The figures of a run in columns: what every statistic is computed from, in 37 bytes an answer.
+"""The figures of a run in columns: what every statistic is computed from, in 33 bytes an answer.
 
 Texts stay in the journal, so a run of a hundred thousand tasks fits into little memory.
 
@@ -10,6 +10,7 @@ Texts stay in the journal, so a run of a hundred thousand tasks fits into little
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -20,7 +21,10 @@ import numpy.typing as npt
 from motet.bench.cell import Cell
 from motet.measure.arrays import Floats
 from motet.message import Usage
+from motet.score.versus import SWAYED
 
+UNFIT: Final = 0.1
+"""The share of failed or ungraded answers of an arm above which nothing should be concluded from it."""
 STATES: Final = ("", "full", "degraded", "single", "abstained", "failed")
 """What became of an answer, by number; "" is one that is not there."""
 
@@ -59,9 +63,16 @@ class Column:
         self.calls[place], self.input[place], self.output[place] = used.calls, used.input, used.output
         self.usd[place] = used.usd
         self.paid += cell.usage
-        self.swayed += cell.swayed
+        self.swayed += any(note.startswith(SWAYED) for note in cell.notes)
         if cell.state == "failed":
             self.kinds[cell.kind or "other"] += 1
+
+    @property
+    def alone(self) -> Usage:
+        """What all of them would have taken, each by itself."""
+        return Usage(
+            int(self.calls.sum()), int(self.input.sum()), output=int(self.output.sum()), usd=math.fsum(self.usd.flat)
+        )
 
     @property
     def there(self) -> npt.NDArray[np.bool_]:
@@ -71,6 +82,11 @@ class Column:
     def count(self, state: str) -> int:
         """How many answers ended so."""
         return int((self.states == STATES.index(state)).sum())
+
+    @property
+    def unfit(self) -> bool:
+        """Whether so much failed or has no grade that nothing should be concluded from it."""
+        return self.count("failed") + self.ungraded > UNFIT * int(self.there.sum())
 
     @property
     def ungraded(self) -> int:
@@ -130,6 +146,10 @@ class Sheet:
     def whole(self) -> bool:
         """Whether every answer is there."""
         return all(bool(column.there.all()) for column in self.columns.values())
+
+    def right(self, arm: str) -> npt.NDArray[np.bool_]:
+        """(tasks,) where an arm was right in at least half of its draws, or half right."""
+        return np.nan_to_num(self.scores(arm)) >= 0.5
 
     def scores(self, arm: str) -> Floats:
         """(tasks,) an arm's mean score over the draws that were graded; NaN where none was."""

@@ -1,7 +1,8 @@
 """How long an answer takes alone, though some of its calls were known already and took no time.
 
 The question is put again in virtual time, where every call takes as long as it took when it was made: what waits for
-what comes out by itself, also in a cascade or where the slow are left behind. Nothing is called.
+what comes out by itself, also in a cascade or where the slow are left behind. No backend is called; that no tool and no
+agent of one's own acts a second time is for the caller to see (`repeatable`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from motet.errors import BackendError
 from motet.message import Chat, Delta, Reply, Request
 from motet.perform import perform
 from motet.run import Agent
+from motet.trace import AskEnded, AskFailed, CallStarted, ToolCalled, Trace
 
 Timed = Mapping[str, tuple[Reply | BackendError, float]]
 """What calls gave, and the seconds that each took, by the keys of their requests."""
@@ -43,6 +45,13 @@ class _Timed(Wrapper):
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         async for delta in deltas(await self.complete(request)):
             yield delta
+
+
+def repeatable(trace: Trace) -> bool:
+    """Whether a run can be performed again without doing anything: everybody in it asked a backend, and no tool."""
+    called = {event.path for event in trace if isinstance(event, CallStarted)}
+    leaves = {event.path for event in trace if isinstance(event, AskEnded | AskFailed) and event.leaf}
+    return leaves <= called and not any(isinstance(event, ToolCalled) for event in trace)
 
 
 def seconds_alone(

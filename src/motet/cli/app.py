@@ -74,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         code = int(get_command(app).main(list(arguments), prog_name="motet", standalone_mode=False) or 0)
-        if code == Code.INTERRUPTED and "--json" in arguments:
+        if code in (Code.INTERRUPTED, Code.TERMINATED) and "--json" in arguments:
             _object(KeyboardInterrupt("interrupted"))
         return code
     except Unread:

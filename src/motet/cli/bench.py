@@ -8,7 +8,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from motet.bench.cell import Cell
+    from motet.bench.entrants import Entrant
     from motet.bench.plan import Plan
     from motet.bench.run import BenchRun
     from motet.bench.sheet import Sheet
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from motet.journal import Journal
     from motet.page.page import Section
     from motet.spec import Config as Configuration
-
-TERMINATED = 128 + signal.SIGTERM
 
 
 class _RunsByDefault(TyperGroup):
@@ -94,6 +94,10 @@ def run(
     budget_usd: Annotated[
         float | None, typer.Option(metavar="N", min=0, help="US dollars at most for the whole run.")
     ] = None,
+    scorer: Annotated[
+        str, typer.Option(metavar="NAME[:K=V,…]", help="How replies are graded, if not as the suite says.")
+    ] = "",
+    instructions: Annotated[str, typer.Option(metavar="TEXT", help="What agents are told besides each question.")] = "",
     judge: Annotated[str, typer.Option(metavar="NAME", help="The agent that grades, where a scorer asks one.")] = "",
     name: Annotated[str, typer.Option("--run", metavar="NAME", help="The run's name; one that there is goes on.")] = "",
     resume: Annotated[bool, typer.Option("--resume", help="Go on though something has changed.")] = False,
@@ -113,6 +117,7 @@ def run(
     from motet import api
     from motet.bench.ask import chat_of
     from motet.bench.entrants import copies_of, entrants
+    from motet.bench.grade import scorer_of
     from motet.bench.plan import plan
     from motet.bench.run import read_run
     from motet.bench.runner import run_suite
@@ -120,21 +125,30 @@ def run(
     from motet.budget import Budget
     from motet.cli import fetching, output
     from motet.cli.measure import check_page
+    from motet.errors import UsageError
     from motet.journal import Journal, default_path
 
     if html is not None:
-        check_page(html, [Path(suite)] if Path(suite).exists() else [])
-    tasks = load_suite(suite, n=n, seed=seed)
+        check_page(html, [path for path in (Path(suite), file or default_path(), config) if path is not None])
+    tasks = _told(load_suite(suite, n=n, seed=seed), scorer, instructions)
     known = api.configuration(config)
-    names = list(dict.fromkeys(part.strip() for part in arms.split(",") if part.strip())) or [known.default]
+    names = list(dict.fromkeys(part.strip() for part in arms.split(",") if part.strip()))
+    if not names and arms:
+        raise UsageError(f"--with {arms!r} names nobody: give names with commas between them")
+    names = names or [known.default]
+    asks = scorer_of(tasks, tasks.tasks[0], judge=known.agent(judge) if judge else None)
+    if judge and not getattr(asks, "agent", None):
+        raise UsageError(f"--judge {judge}: {tasks.name} is graded by {tasks.scorer}, which asks nobody; see --scorer")
     if not dry_run:
         for each in [*names, *filter(None, [judge])]:
             fetching.ensure(known, each)
     named = {each: known.agent(each) for each in names}
     found = entrants(named, chat_of(tasks.tasks[0], tasks), members=members, baselines=baselines)
     models = known.identities([*names, *filter(None, [judge])])
-    name = name or _name(tasks, known, names, [members, baselines, repeat, seed, judge])
+    judged = [judge, known.subset(judge)] if judge else []
+    name = name or _name(tasks, known, names, [members, baselines, repeat, seed, *judged])
     with Journal(file or default_path()) as journal:
+        earlier = _answered(journal, name, found)
         if dry_run or _unlimited(budget_usd, yes):
             planned = plan(
                 tasks,
@@ -143,7 +157,8 @@ def run(
                 seed=seed,
                 concurrency=concurrency,
                 copies=baselines and members,
-                known=_answered(journal, name),
+                known=earlier,
+                judge=known.agent(judge) if judge else None,
                 typical=journal.typical,
             )
             if dry_run:
@@ -151,7 +166,10 @@ def run(
                 return
             _agreed(planned)
         total = len(tasks.tasks) * repeat * len(found)
-        with warnings.catch_warnings(), draining() as stop, progress(total, budget_usd) as watch:
+        there = f", {earlier:,} of them are there already" if earlier else ""
+        after = ", and then copies of the best member" if baselines and members else ""
+        begun = f"run {name}: {total:,} answers{there}{after}"
+        with warnings.catch_warnings(), draining() as stop, progress(total, earlier, budget_usd, begun) as shown:
             # Where a reply can't be kept, no further call is made, and the run ends with an error that says why.
             warnings.filterwarnings("ignore", "a reply of .* was not kept", RuntimeWarning)
             sheet = api.background(
@@ -167,8 +185,8 @@ def run(
                     budget=Budget(usd=budget_usd),
                     question=known.budget,
                     judge=known.agent(judge) if judge else None,
-                    more=copies_of(found) if baselines and members else lambda _: {},
-                    watch=watch,
+                    more=shown.more(copies_of(found)) if baselines and members else lambda _: {},
+                    watch=shown.watch,
                     stop=stop.is_set,
                     resume=resume,
                     join=join,
@@ -182,19 +200,20 @@ def run(
                 f"motet: interrupted; what is finished is kept, {left:,} answers are left. To go on: {_command()}",
                 style="yellow",
             )
-            raise typer.Exit(TERMINATED if stop.terminated else Code.INTERRUPTED)
+            raise typer.Exit(stop.code)
         _report(read_run(journal, name), sheet, html=html, json=json)
+        if all(column.unfit for column in sheet.columns.values()):
+            raise typer.Exit(Code.FAILED)
 
 
 @app.command("list")
 def list_(file: File = None, json: Json = False) -> None:
     """List the runs that were made."""
-    from motet.bench.run import KIND, openings_of
+    from motet.bench.run import KIND, answered, openings_of
     from motet.cli import output, shapes
-    from motet.journal import Journal, default_path
 
     found = []
-    with Journal(file or default_path()) as journal:
+    with _opened(file) as journal:
         for info in journal.runs():
             if info.kind != KIND:
                 continue
@@ -209,7 +228,7 @@ def list_(file: File = None, json: Json = False) -> None:
                     suite=opening.suite,
                     tasks=opening.tasks,
                     arms=[arm.name for arm in opening.arms],
-                    answered=sum(counts.get(arm.kept_as, 0) for arm in opening.arms),
+                    answered=answered(opening, counts),
                     expected=len(opening.arms) * opening.tasks * opening.draws,
                     usd=shapes.dollars(journal.spent(info.name).usd),
                 )
@@ -233,7 +252,7 @@ def list_(file: File = None, json: Json = False) -> None:
         for each in found
     ]
     columns = ("run", "date", "suite", "tasks", "answers", "USD", "who answers")
-    output.show(output.table(columns, rows, wraps=("run",), cut=("who answers",)))
+    output.show(output.table(columns, rows, cut=("who answers",)))
 
 
 @app.command()
@@ -247,11 +266,10 @@ def show(
     """Show what a run found."""
     from motet.bench.run import read_run
     from motet.cli.measure import check_page
-    from motet.journal import Journal, default_path
 
     if html is not None:
         check_page(html, [])
-    with Journal(file or default_path()) as journal:
+    with _opened(file) as journal:
         made = read_run(journal, name)
         _report(made, made.sheet(), html=html, json=json, cases=cases)
 
@@ -264,9 +282,8 @@ def compare(first: RunName, second: RunName, file: File = None, json: Json = Fal
     from motet.bench.run import read_run
     from motet.cli import output
     from motet.cli.measure import show as shown
-    from motet.journal import Journal, default_path
 
-    with Journal(file or default_path()) as journal:
+    with _opened(file) as journal:
         found = compared(read_run(journal, first), read_run(journal, second))
     if json:
         output.json(found)
@@ -294,7 +311,6 @@ def export(
     from motet.bench.run import read_run
     from motet.cli import output, shapes
     from motet.cli.measure import working
-    from motet.journal import Journal, default_path
 
     count = 0
 
@@ -304,7 +320,7 @@ def export(
         if written % 100 == 0:
             step(f"{written:,} answers written")
 
-    with Journal(file or default_path()) as journal, working() as step:
+    with _opened(file) as journal, working() as step:
         made = read_run(journal, name)
         paths = exported(made, out, format, arms=arms or (), watch=watch)
     if json:
@@ -321,14 +337,15 @@ def rm(
     file: File = None,
     json: Json = False,
 ) -> None:
-    """Remove a run; its calls stay known."""
+    """Remove a run; its calls stay known. It wants the whole name."""
     from motet.bench.run import read_run
     from motet.cli import fetching, output, shapes
     from motet.errors import UsageError
-    from motet.journal import Journal, default_path
 
-    with Journal(file or default_path()) as journal:
+    with _opened(file) as journal:
         made = read_run(journal, name)
+        if made.name != name:
+            raise UsageError(f"give the whole name of the run that is to be removed: {made.name!r}?")
         if not yes:
             if not fetching.asks():
                 raise UsageError(f"the run {made.name!r} would be removed with its answers: give --yes")
@@ -348,6 +365,45 @@ def _command() -> str:
     return f"motet {shlex.join(sys.argv[1:])}"
 
 
+def _opened(file: Path | None) -> Journal:
+    """A journal that is there, to read in.
+
+    Raises:
+        UsageError: it is not.
+    """
+    from motet.errors import UsageError
+    from motet.journal import Journal, default_path
+
+    if file is not None and not file.exists():
+        raise UsageError(f"there is no journal {file}")
+    return Journal(file or default_path())
+
+
+def _told(suite: Suite, scorer: str, instructions: str) -> Suite:
+    """A suite that is graded, or asked, as the command line says.
+
+    Raises:
+        UsageError: the scorer's settings can't be read.
+    """
+    import msgspec
+
+    from motet.errors import UsageError
+
+    if scorer:
+        word, _, rest = scorer.partition(":") if "." not in scorer.partition(":")[0] else (scorer, "", "")
+        options: dict[str, object] = {}
+        for each in filter(None, rest.split(",")):
+            key, equals, value = each.partition("=")
+            if not equals:
+                raise UsageError(f"--scorer {scorer}: {each!r} should be a setting and its value, as in tolerance=0.01")
+            try:
+                options[key.strip()] = msgspec.json.decode(value)
+            except msgspec.DecodeError:
+                options[key.strip()] = value
+        suite = msgspec.structs.replace(suite, scorer=word, options=options)
+    return msgspec.structs.replace(suite, instructions=instructions) if instructions else suite
+
+
 def _name(suite: Suite, known: Configuration, names: list[str], rest: list[object]) -> str:
     """A name that says what is asked, so that the same command finds its run again; with anything else it is another.
 
@@ -359,15 +415,16 @@ def _name(suite: Suite, known: Configuration, names: list[str], rest: list[objec
     return f"{suite.name}-{len(suite.tasks)}-{made[:8]}"
 
 
-def _answered(journal: Journal, name: str) -> int:
-    from motet.bench.run import read_run
-    from motet.errors import MotetError
+def _answered(journal: Journal, name: str, arms: Collection[str]) -> int:
+    """How many answers of these arms a run has, if it is there."""
+    from motet.bench.run import answered, openings_of
+    from motet.errors import UsageError
 
     try:
-        made = read_run(journal, name)
-    except MotetError:
+        openings = openings_of(journal, name)
+    except UsageError:
         return 0
-    return sum(1 for _ in made.cells()) if made.name == name else 0
+    return answered(openings[-1], journal.counts(name), arms) if openings else 0
 
 
 def _unlimited(budget_usd: float | None, yes: bool) -> bool:
@@ -417,9 +474,9 @@ def _report(made: BenchRun, sheet: Sheet, *, html: Path | None, json: bool, case
 
 
 class _Stop(threading.Event):
-    """Set when the run is to end; `terminated` where that was asked for by SIGTERM."""
+    """Set when the run is to end; `code` is what to exit with then."""
 
-    terminated = False
+    code = Code.INTERRUPTED
 
 
 @contextmanager
@@ -433,9 +490,9 @@ def draining() -> Iterator[_Stop]:
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if stop.is_set() or number not in (signal.SIGINT, signal.SIGTERM):
+        stop.code = Code.TERMINATED if number == signal.SIGTERM else Code.INTERRUPTED
+        if stop.is_set():
             raise KeyboardInterrupt
-        stop.terminated = number == signal.SIGTERM
         stop.set()
         output.say("finishing what is under way; Ctrl-C again ends it at once", style="yellow")
 
@@ -444,46 +501,77 @@ def draining() -> Iterator[_Stop]:
         yield stop
     except KeyboardInterrupt:
         output.say(f"motet: interrupted; what is finished is kept. To go on: {_command()}", style="yellow")
-        raise typer.Exit(Code.INTERRUPTED) from None
+        raise typer.Exit(stop.code) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
+class _Progress:
+    """How far a run is, how fast, how good so far, what was spent, and what failed."""
+
+    def __init__(
+        self, total: int, earlier: int, limit: float | None, tell: Callable[[str], None], begin: Callable[[], None]
+    ) -> None:
+        self._total, self._earlier, self._limit, self._tell, self._begin = total, earlier, limit, tell, begin
+        self._began = time.monotonic()
+        self._done = self._graded = 0
+        self._right = self._usd = 0.0
+        self._failures: Counter[str] = Counter()
+
+    def more(self, given: Callable[[Sheet], dict[str, Entrant]]) -> Callable[[Sheet], dict[str, Entrant]]:
+        """The same, and what it adds is counted."""
+        known: set[str] = set()
+
+        def counted(sheet: Sheet) -> dict[str, Entrant]:
+            found = given(sheet)
+            self._total += len(found.keys() - known - set(sheet.columns)) * len(sheet.tasks) * sheet.draws
+            known.update(found)
+            return found
+
+        return counted
+
+    def watch(self, cell: Cell) -> None:
+        """Count an answer."""
+        from motet.diagnosis.text import between
+        from motet.measure.wilson import wilson
+
+        if not self._done:
+            self._begin()
+        self._done += 1
+        self._usd += cell.usage.usd
+        if cell.state == "failed":
+            self._failures[cell.kind or "failed"] += 1
+        if cell.score is not None:
+            self._right, self._graded = self._right + cell.score, self._graded + 1
+        fresh = self._done - self._earlier
+        if fresh <= 0:  # what an earlier process did says nothing of how fast this one is
+            self._began = time.monotonic()
+            return
+        rate = fresh / max(1e-9, time.monotonic() - self._began)
+        goal = max(self._total, self._done)
+        money = f"{self._usd:.4f} USD"
+        if self._limit is not None:
+            money += f", {max(0.0, self._limit - self._usd):.4f} left"
+        share = between(wilson(self._right, self._graded)) if self._graded else ""
+        self._tell(
+            f"{self._done:,} of {goal:,}, {rate:.1f} a second, {(goal - self._done) / rate:.0f} s left; "
+            f"{100 * self._right / max(1, self._graded):.1f} % right {share}, {money}"
+            + "".join(f", {count} {kind}" for kind, count in sorted(self._failures.items()))
+        )
+
+
 @contextmanager
-def progress(total: int, limit: float | None) -> Iterator[Callable[[Cell], None]]:
-    """A line on a terminal: how far it is, how fast, how good so far, what was spent, and what failed."""
+def progress(total: int, earlier: int, limit: float | None, begun: str) -> Iterator[_Progress]:
+    """A line on a terminal; elsewhere it is only said that it has begun, when there is a first answer."""
     from motet.cli import output
-    from motet.diagnosis.text import between
-    from motet.measure.wilson import wilson
 
     if not output.animated():
-        yield lambda _: None
+        yield _Progress(total, sys.maxsize, limit, lambda _: None, lambda: output.say(begun))
         return
-    began, done, right, graded, usd = time.monotonic(), 0, 0.0, 0, 0.0
-    failures: dict[str, int] = {}
+    output.say(begun)
     with output.stderr().status(f"0 of {total:,}") as status:
-
-        def watch(cell: Cell) -> None:
-            nonlocal done, right, graded, usd
-            done += 1
-            usd += cell.usage.usd
-            if cell.state == "failed":
-                kind = cell.kind or "failed"
-                failures[kind] = failures.get(kind, 0) + 1
-            if cell.score is not None:
-                right, graded = right + cell.score, graded + 1
-            rate = done / max(1e-9, time.monotonic() - began)
-            goal = max(total, done)
-            money = f"{usd:.4f} USD" + (f", {max(0.0, limit - usd):.4f} left" if limit is not None else "")
-            share = 100 * right / max(1, graded)
-            status.update(
-                f"{done:,} of {goal:,}, {rate:.1f} a second, {(goal - done) / rate:.0f} s left; "
-                f"{share:.1f} % right {between(wilson(right, max(1, graded)))}, {money}"
-                + "".join(f", {count} {kind}" for kind, count in sorted(failures.items()))
-            )
-
-        yield watch
+        yield _Progress(total, earlier, limit, status.update, lambda: None)
 
 
 def show_plan(planned: Plan, name: str) -> None:

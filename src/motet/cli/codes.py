@@ -32,7 +32,7 @@ from motet.outcome import Result
 
 
 class Code(IntEnum):
-    """What a command exits with. 69 and 78 are those of sysexits.h, 130 is the shell's for Ctrl-C."""
+    """What a command exits with. 69 and 78 are those of sysexits.h, 130 and 143 the shell's for Ctrl-C and SIGTERM."""
 
     OK = 0
     FAILED = 1
@@ -42,6 +42,7 @@ class Code(IntEnum):
     UNAVAILABLE = 69  # no answer, because models failed or are not there
     CONFIG = 78
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 UNAVAILABLE = (DEADLY | RETRYABLE | {"dead", "too_large"}) - {"cut"}

@@ -188,6 +188,9 @@ def check_page(path: Path, inputs: Iterable[Path]) -> None:
         for each in inputs:
             if each.exists() and each.samefile(path):
                 raise UsageError(f"--html {path} would replace {each}, which is read: give another file")
+        with path.open("rb") as old:
+            if old.read(15).lower() not in (b"", b"<!doctype html>"):
+                raise UsageError(f"--html {path} would replace a file that is no page: give another one")
     except (OSError, ValueError) as error:
         raise UsageError(f"--html {path} can't be written ({_why(error)}): give another file") from None
 

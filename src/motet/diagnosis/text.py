@@ -45,6 +45,8 @@ def figure(value: float | None) -> str:
     """
     if value is None or not math.isfinite(value):
         return "–"
+    if abs(value) < 1e-12:  # what sums of floats leave of a nought
+        value = 0.0
     if 0 < abs(value) < 1e-4:
         shown = f"{value:.{2 - math.floor(math.log10(abs(value)))}f}".rstrip("0")
     else:

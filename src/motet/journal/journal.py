@@ -114,18 +114,20 @@ class Journal:
 
     # ---- calls
 
-    def known(self, key: str, backend: str, code: str = "") -> Reply | None:
+    def known(self, key: str, backend: str, code: str = "", *, unusable: bool = False) -> Reply | None:
         """The first usable reply to a call, with the usage it had when it was made; None if there is none.
 
         Args:
             key: the request's (see `motet.Request`): content, model, seed and number of the draw.
             backend: the backend's name.
             code: what else the reply depends on.
+            unusable: whether one will do as well that had nothing to say, or was cut off at the length that was asked
+                for; but never one that a budget cut short.
 
         Raises:
             MotetError: the file is damaged or can't be read.
         """
-        rows = self._read(_KNOWN, bytes.fromhex(key), backend, code)
+        rows = self._read(_ENDED if unusable else _KNOWN, bytes.fromhex(key), backend, code)
         if not rows:
             return None
         body, *usage = rows[0]
@@ -147,14 +149,20 @@ class Journal:
         key = bytes.fromhex(call.request.key)
         return self._append("calls", (key, run, time.time()), encoded(request), call.step)
 
-    def finish(self, intent: int, reply: Reply) -> asyncio.Future[int]:
+    def finish(self, intent: int, reply: Reply, *, short: bool = False) -> asyncio.Future[int]:
         """Write down what a call gave and what it used. It is queued at once, also if nobody waits for the future.
+
+        Args:
+            intent: the call's.
+            reply: what it gave.
+            short: whether it was granted fewer tokens than were asked for, so that a cut says nothing of the model.
 
         Raises:
             MotetError: (from the future) it can't be written.
         """
         body = encoded(msgspec.structs.replace(reply, usage=Usage()))
-        return self._outcome(intent, reply.state, body, reply.usage)
+        state = "short" if short and reply.state == "cut" else reply.state
+        return self._outcome(intent, state, body, reply.usage)
 
     def fail(self, intent: int, error: BackendError, usage: Usage = NOTHING) -> asyncio.Future[int]:
         """Write down how a call failed and what it used all the same; it will be made again when it is asked for.
@@ -224,17 +232,16 @@ class Journal:
         if not name:
             raise UsageError("a run without a name can't be gone on with: give it one")
         number, info, owner, new = self._do(find)
-        held = None
-        if not join:
-            held = lock(self.path, number)
-            if held is None:
+        held = lock(self.path, number)
+        if held is None:
+            if not join:
                 _, _, owner, _ = self._do(find)
                 who = owner or "another process"
                 raise UsageError(
                     f"the run {name!r} is being carried on by {who}: wait for it, stop it, or join it (--join)"
                 )
-            if not new:
-                self._do(own)
+        elif not new:
+            self._do(own)
         self._runs[name] = number
         return OpenRun(info, new, held)
 
@@ -259,6 +266,11 @@ class Journal:
             for _, task, whose, draw, made, payload in rows:
                 yield Record(task, whose, draw, self._unpacked(payload), made)
             last = rows[-1][0]
+
+    def newest(self, kind: str) -> str | None:
+        """The name of the run of a kind to which something was written last."""
+        rows = self._read(_NEWEST, kind)
+        return str(rows[0][0]) if rows else None
 
     def counts(self, run: str) -> dict[str, int]:
         """How many results each arm of a run has."""
@@ -451,6 +463,7 @@ _KNOWN = (
     "JOIN outcomes o ON o.call = c.id "
     "WHERE c.key = ? AND s.backend = ? AND s.code = ? AND o.state = 'ok' ORDER BY c.id LIMIT 1"
 )
+_ENDED = _KNOWN.replace("= 'ok'", "IN ('ok', 'cut', 'empty', 'abstained')")
 _UNFINISHED = (
     "SELECT c.request, s.backend, s.code, r.name FROM calls c JOIN steps s ON s.id = c.step "
     "LEFT JOIN runs r ON r.id = c.run LEFT JOIN outcomes o ON o.call = c.id "
@@ -458,6 +471,10 @@ _UNFINISHED = (
 )
 _SPENT = (
     f"SELECT {SUMS} FROM outcomes o JOIN calls c ON c.id = o.call WHERE (?1 IS NULL OR c.run = ?1) AND o.made >= ?2"
+)
+_NEWEST = (
+    "SELECT r.name FROM runs r WHERE r.kind = ? AND EXISTS (SELECT 1 FROM records e WHERE e.run = r.id) "
+    "ORDER BY (SELECT max(e.id) FROM records e WHERE e.run = r.id) DESC LIMIT 1"
 )
 _TYPICAL = (
     "SELECT avg(o.input), avg(o.output), avg(o.usd), avg(o.seconds) FROM outcomes o JOIN calls c ON c.id = o.call "

@@ -169,15 +169,18 @@ def _is_figure(text: str) -> bool:
     return not re.search(r"[^\W\d_p]{2}", text)
 
 
-def _cell(text: str) -> str:
-    """Names may be broken anywhere where space is scarce, figures may not."""
-    kind = ' class="figure"' if _is_figure(text) else ""
+def _are_words(column: Sequence[str]) -> bool:
+    """Whether a column holds words, which stand on the left as their heading does; figures stand on the right."""
+    return any(not _is_figure(cell) for cell in column)
+
+
+def _cell(text: str, words: bool) -> str:
+    """Words may be broken anywhere where space is scarce, figures may not."""
+    kind = "" if words else ' class="figure"'
     return f"<td{kind}>{_shown(text).replace('/', '/<wbr>')}</td>"
 
 
-def _heading(name: str, column: Sequence[str]) -> str:
-    """A heading stands over what it heads: on the left over words, on the right over figures."""
-    words = bool(column) and not any(map(_is_figure, filter(None, column)))
+def _heading(name: str, words: bool) -> str:
     return f'<th class="words">{_shown(name)}</th>' if words else f"<th>{_shown(name)}</th>"
 
 
@@ -186,8 +189,9 @@ def _block(block: Block) -> str:
         case Words(text, kind):
             return f'<p class="{kind}">{_shown(text)}</p>'
         case Rows(columns, rows):
-            head = "".join(_heading(name, [row[place] for row in rows]) for place, name in enumerate(columns))
-            lines = "\n".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows)
+            words = [_are_words([row[place] for row in rows]) for place in range(len(columns))]
+            head = "".join(map(_heading, columns, words))
+            lines = "\n".join("<tr>" + "".join(map(_cell, row, words)) + "</tr>" for row in rows)
             table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}\n</tbody>\n</table>"
             return f'<div class="table">{table}</div>'
         case Chart():

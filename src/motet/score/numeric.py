@@ -11,6 +11,7 @@ from motet.answer import answer
 from motet.errors import UsageError
 from motet.message import Chat, Reply
 from motet.run import Run
+from motet.score.base import AS_ZERO
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -42,16 +43,15 @@ class Numeric:
 
         if not reply.usable:
             return 0.0
+        targets = [number for text in self.accepted if (number := number_in(text)) is not None]
+        if not targets:
+            run.note(f"no accepted answer is a number ({self.accepted[:1]}): use another scorer; {AS_ZERO}")
+            return 0.0
         given = number_in(answer(reply.text, chat.question))
         if given is None:
             return 0.0
-        for text in self.accepted:
-            target = number_in(text)
-            if target is None:
-                run.note(f"the accepted answer {text!r} is no number, so none is close to it: use another scorer")
-            elif abs(given - target) <= max(Fraction(self.tolerance), Fraction(self.relative) * abs(target)):
-                return 1.0
-        return 0.0
+        allowed = [max(Fraction(self.tolerance), Fraction(self.relative) * abs(target)) for target in targets]
+        return float(any(abs(given - target) <= most for target, most in zip(targets, allowed, strict=True)))
 
 
 def number_in(text: str) -> Fraction | None:

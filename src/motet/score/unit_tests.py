@@ -59,7 +59,10 @@ class UnitTests:
                 sandbox=self.sandbox,
             )
 
-        return float(await asyncio.get_running_loop().run_in_executor(threads(), work) == "")
+        wrong = await asyncio.get_running_loop().run_in_executor(threads(), work)
+        if wrong:
+            run.note(f"the tests: {wrong}")
+        return float(not wrong)
 
 
 def code_in(text: str) -> str:

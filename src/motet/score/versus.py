@@ -59,8 +59,8 @@ class Versus:
         if len(read) < 2:
             run.note(f"the judge made no choice that could be read in {2 - len(read)} of 2 orders; {AS_ZERO}")
             return 0.0
-        if set(read) == {0.0, 1.0}:
-            run.note(f"{SWAYED}, so that neither text is preferred")
+        if read[0] != read[1]:
+            run.note(SWAYED)
         return sum(read) / 2
 
 

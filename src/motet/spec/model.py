@@ -278,7 +278,21 @@ def identity(entry: ModelEntry, fallbacks: Sequence[str], folder: Path | None) -
     filled = _with_variables(entry, keyless=True)
     what = {each.name: getattr(filled, each.name) for each in fields_of(type(filled)) if each.name in _CONTENT}
     near = what.get("path") or what.get("function")
-    return digest([what, list(fallbacks), str(folder or "") if near else ""])
+    return digest([what, list(fallbacks), str(folder or "") if near else "", _content(filled, folder)])
+
+
+def _content(entry: ModelEntry, folder: Path | None) -> object:
+    """What lies behind an entry on this machine: the source of its function's module, the size and time of its file."""
+    try:
+        if isinstance(entry, FunctionEntry):
+            module = sys.modules[imported(entry.function, folder).__module__]
+            return digest(Path(module.__file__ or "").read_bytes().hex())
+        if isinstance(entry, LlamaEntry) and entry.path:
+            found = _file(entry.path, folder).stat()
+            return [found.st_size, found.st_mtime_ns]
+    except (OSError, ImportError, AttributeError, KeyError):
+        pass  # it is told where the model is made
+    return ""
 
 
 def backend_of(

@@ -27,6 +27,9 @@ def check(path: Path, run: BenchRun) -> None:
             raise UsageError(f"{path} is no plain file: give another one")
         if path.samefile(run.journal.path):
             raise UsageError(f"{path} would replace the journal, which is read: give another file")
+        source = Path(run.opening.source)
+        if run.opening.source and source.is_file() and path.samefile(source):
+            raise UsageError(f"{path} would replace the suite: give another file")
     except OSError as error:
         raise _unwritten(path, error) from None
 
