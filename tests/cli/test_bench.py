@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from commandline import Cli
-
-from motet import api
 
 TASKS = """{"input": "What is 2 + 2?", "target": "4", "id": "one"}
 {"input": "What is 3 + 2?", "target": "5", "id": "two", "topic": "sums"}
@@ -184,17 +181,17 @@ def test_a_bug_in_an_agent_is_that_answer_s_failure(cli: Cli) -> None:
     assert lines(alone.json)["broken"]["unfit"]
 
 
-def test_an_edited_function_is_another_model(cli: Cli, folder: Path) -> None:
-    """Its old answers are not taken for the new ones."""
-    first = cli("bench", "tasks.jsonl", "--with", "four", "--json")
+def test_an_edited_function_is_another_model(program: Cli, folder: Path) -> None:
+    """Its old answers are not taken for the new ones: another run begins, and one with a name is refused."""
+    first = program("bench", "tasks.jsonl", "--with", "four", "--json")
     assert lines(first.json)["four"]["right"] == 0.5
+    assert program("bench", "tasks.jsonl", "--with", "four", "--run", "mine").code == 0
     source = folder / "cli_members.py"
     source.write_text(source.read_text().replace('return "4"', 'return "seven"'))
-    sys.modules.pop("cli_members", None)
-    api.close()
-    api._configs.clear()
-    again = cli("bench", "tasks.jsonl", "--with", "four", "--json")
+    again = program("bench", "tasks.jsonl", "--with", "four", "--json")
     assert lines(again.json)["four"]["right"] == 0.0
+    refused = program("bench", "tasks.jsonl", "--with", "four", "--run", "mine")
+    assert "with other models behind four" in refused.err
 
 
 def test_nothing_is_written_over(cli: Cli, folder: Path) -> None:

@@ -146,7 +146,7 @@ def run(
     found = entrants(named, chat_of(tasks.tasks[0], tasks), members=members, baselines=baselines)
     models = known.identities([*names, *filter(None, [judge])])
     judged = [judge, known.subset(judge)] if judge else []
-    name = name or _name(tasks, known, names, [members, baselines, repeat, seed, *judged])
+    name = name or _name(tasks, known, names, [models, members, baselines, repeat, seed, *judged])
     with Journal(file or default_path()) as journal:
         earlier = _answered(journal, name, found)
         if dry_run or _unlimited(budget_usd, yes):
