@@ -3,6 +3,10 @@
 With one agent drawn several times it is *self-consistency* (Wang et al., "Self-Consistency Improves Chain of Thought
 Reasoning in Language Models", arXiv 2203.11171; 40 draws there, as many as are wanted here): `Vote([agent] * 5)`.
 
+Weights are the aggregator's: `Vote(agents, Plurality({"calculator": 4}))`. Who abstains has no vote for or against
+anything and is not missing; who fails or gives an empty reply has none either and is. If all abstain there is no
+answer, and the error says so. A vote that stops asking once it is decided is `AdaptiveVote`.
+
 Shape: one call an agent, all at once.
 """
 

@@ -1,0 +1,153 @@
+"""Where mixing stops paying: a mixture of unlike members against as many draws of the best one, on known truth.
+
+    python benchmarks/dilution.py --out benchmarks/results/dilution.json
+
+Six proposals and an aggregator, which is the best member itself: two draws each of the best and of two others (a
+Mixture-of-Agents of one layer), or six of the best (Self-MoA; Li, Lin, Xia and Jin, arXiv 2502.00674). The best is
+right on 70 % of the questions, and most of what makes it err is the same in all its draws; the others err
+independently of it and are as good as the curve's x-axis says. The aggregator recognises a right answer among the
+proposals as often as its `discrimination` says, else it mostly follows their majority. The curves cross where the
+quality that is lost by mixing is worth the independence that is won: the better the aggregator discriminates, the
+poorer the added members may be.
+
+`expected` is the same model of errors computed with numpy, without motet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from motet import MixtureOfAgents, ModelAgent, SelfMoA, Synthesize, perform
+from motet.backends.simulated import Simulated, World
+from motet.run import Agent
+
+BEST = 0.7
+WITHIN = 0.6
+CONFORMITY = 0.9
+WRONG = 3
+QUALITIES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+DISCRIMINATIONS = (0.0, 0.5, 1.0)
+
+
+def member(world: World, name: str, accuracy: float, discrimination: float = 0.0) -> ModelAgent:
+    """A member that errs on its own, and listens as the aggregator does."""
+    backend = Simulated(
+        name, world, accuracy, within=WITHIN, discrimination=discrimination, conformity=CONFORMITY, tokens=8
+    )
+    return ModelAgent(backend, name)
+
+
+def mixed(world: World, quality: float, discrimination: float) -> MixtureOfAgents:
+    """Two draws each of the best and of two others of this quality, aggregated by the best."""
+    best = member(world, "best", BEST, discrimination)
+    others = [member(world, name, quality) for name in ("one", "two")]
+    return MixtureOfAgents([who for who in (best, *others) for _ in range(2)], Synthesize(best), layers=1)
+
+
+def alone(world: World, discrimination: float) -> SelfMoA:
+    """Six draws of the best, aggregated by itself."""
+    return SelfMoA(member(world, "best", BEST, discrimination), draws=6)
+
+
+async def right(agent: Agent, world: World, n: int) -> npt.NDArray[np.bool_]:
+    """Whether it is right on each of the world's first n questions."""
+    asked = world.questions(n)
+    return np.array([each.answer_in((await perform(agent, each.text)).text) == each.gold for each in asked])
+
+
+def expected(qualities: Sequence[float], discrimination: float, n: int = 400_000, seed: int = 0) -> float:
+    """The share of right answers made of two draws each of such members, the first of whom is the aggregator."""
+    rng = np.random.default_rng(seed)
+    normal = NormalDist().inv_cdf
+    edges = [normal(place / WRONG) for place in range(1, WRONG)]
+
+    def draws(accuracy: float, count: int) -> list[npt.NDArray[np.intp]]:
+        """Answers of one member, 0 for the right one: parts of the error and of the wrong pick are kept."""
+        kept = rng.standard_normal((2, n))
+        said = []
+        for _ in range(count):
+            error, pick = np.sqrt(WITHIN) * kept + np.sqrt(1 - WITHIN) * rng.standard_normal((2, n))
+            said.append(np.where(error < normal(accuracy), 0, 1 + np.searchsorted(edges, pick)))
+        return said
+
+    own, *said = draws(qualities[0], 1 + 6 // len(qualities))
+    said += [answer for quality in qualities[1:] for answer in draws(quality, 6 // len(qualities))]
+    votes = np.array([sum(answer == each for answer in said) for each in range(WRONG + 1)])
+    majority = (votes + rng.random(votes.shape) / 2).argmax(axis=0)
+    recognised = (votes[0] > 0) & (rng.random(n) < discrimination)
+    follows = rng.random(n) < CONFORMITY
+    return float(np.where(recognised, True, np.where(follows, majority, own) == 0).mean())
+
+
+def crossing(qualities: Sequence[float], gains: Sequence[float]) -> float | None:
+    """The quality at which the gain of mixing is 0, between the last point where it is below and the next."""
+    below = [place for place, gain in enumerate(gains) if gain < 0]
+    if not below or below[-1] + 1 == len(gains):
+        return None
+    low, high = below[-1], below[-1] + 1
+    return round(float(np.interp(0, [gains[low], gains[high]], [qualities[low], qualities[high]])), 4)
+
+
+def curve(world: World, discrimination: float, n: int) -> dict[str, object]:
+    """Both kinds of mixture over the qualities of the added members, measured and expected."""
+    baseline = asyncio.run(right(alone(world, discrimination), world, n))
+    found = [asyncio.run(right(mixed(world, quality, discrimination), world, n)) for quality in QUALITIES]
+    gains = [each.astype(float) - baseline for each in found]
+    expected_alone = expected([BEST], discrimination)
+    expected_mixed = [expected([BEST, quality, quality], discrimination) for quality in QUALITIES]
+    return {
+        "discrimination": discrimination,
+        "quality": list(QUALITIES),
+        "self_moa": round(float(baseline.mean()), 4),
+        "moa": [round(float(each.mean()), 4) for each in found],
+        "gain_standard_error": [round(float(gain.std(ddof=1) / np.sqrt(n)), 4) for gain in gains],
+        "crossing": crossing(QUALITIES, [float(gain.mean()) for gain in gains]),
+        "expected_self_moa": round(expected_alone, 4),
+        "expected_moa": [round(each, 4) for each in expected_mixed],
+        "expected_crossing": crossing(QUALITIES, [each - expected_alone for each in expected_mixed]),
+    }
+
+
+def main() -> None:
+    """Measure and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--n", type=int, default=700, help="questions a point")
+    parser.add_argument("--seed", type=int, default=5, help="of the world")
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    began = time.perf_counter()
+    world = World(seed=options.seed, wrong=WRONG)
+    report = {
+        "benchmark": "MoA over the best and two others against Self-MoA of the best, by the quality of the others",
+        "n": options.n,
+        "seed": options.seed,
+        "best": BEST,
+        "within": WITHIN,
+        "conformity": CONFORMITY,
+        "curves": [curve(world, discrimination, options.n) for discrimination in DISCRIMINATIONS],
+        "seconds": round(time.perf_counter() - began, 1),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d"),
+        "command": " ".join(["python", *sys.argv]),
+    }
+    text = json.dumps(report, indent=1)
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

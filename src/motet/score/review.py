@@ -1,0 +1,48 @@
+"""Review: what reviewers grade replies, each reply alone and blind, all side by side.
+
+The question put is that of a `Judge`; here nobody is given a grade that was not given: a review that can't be read is
+left out, and noted, so that whoever adds reviews up can tell a bad grade from none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from motet.ballot import read_grade
+from motet.message import Chat, Message, Reply, hear
+from motet.run import Agent, Run
+
+Seat = TypeVar("Seat")
+
+
+async def reviewed(
+    reviews: Mapping[Seat, tuple[Agent, Reply]],
+    chat: Chat,
+    run: Run,
+    note: str,
+    *,
+    scale: int = 10,
+    grace: float | None = None,
+) -> dict[Seat, float]:
+    """The grades that could be read, from 0 to `scale`, under the keys of their reviews.
+
+    Args:
+        reviews: who grades which reply; the same pair under several keys is drawn several times.
+        chat: what the replies answer.
+        run: where this happens.
+        note: what reviewers are told; `{scale}` stands for the scale. It should ask for a line "Grade: ...".
+        scale: the best grade.
+        grace: seconds to wait for the slow once one has answered; None waits for all.
+    """
+    asked = chat.add(Message("user", note.replace("{scale}", str(scale))))  # the question is now to grade
+    asks = {seat: run.ask(reviewer, hear(asked, [reply])) for seat, (reviewer, reply) in reviews.items()}
+    said = await run.each(asks, need=0, grace=grace)
+    grades: dict[Seat, float] = {}
+    for seat, review in said.items():
+        grade = read_grade(review.text, scale)
+        if grade is None:
+            run.note(f"a review of {review.agent} could not be read and counts for nothing")
+        else:
+            grades[seat] = grade
+    return grades
