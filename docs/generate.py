@@ -2,11 +2,13 @@
 
 docs/reference/measures.md   every measure, by the first line of its file and its functions
 docs/reference/measure.md    the JSON of `motet measure --json`
+docs/methods/                every composition, by the docstrings of its file and its class
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import sys
 import types
@@ -91,6 +93,70 @@ def bench_json() -> str:
     return _json({**verbs, "bench compare RUN1 RUN2": Compared})
 
 
+def methods() -> str:
+    """Every composition in a table: what it does, and its shape."""
+    lines = [
+        "# Methods",
+        "",
+        NOTE,
+        "",
+        "Published ways to wire agents, each a composition: a word in `motet.toml`, a file in `motet.compose`, and an",
+        "agent like any other, so that they nest. The page of each says what the paper does, what was read in its",
+        "public code, what was inferred, and what differs here.",
+        "",
+        "| word | what it is | shape |",
+        "|---|---|---|",
+    ]
+    for word, cls in _compositions().items():
+        about, shape = _about(cls)
+        first = " ".join(about.split("\n\n")[0].split()).partition(": ")
+        lines.append(f"| [`{word}`]({word}.md) | {first[2] or first[0]} | {' '.join(shape.split())} |")
+    return "\n".join(lines) + "\n"
+
+
+def method(word: str) -> str:
+    """One composition's page."""
+    from motet.spec.fields import described, fields_of
+
+    cls = _compositions()[word]
+    about, shape = _about(cls)
+    title, _, rest = about.partition(": ")
+    others = getattr(cls, "also_known_as", ())
+    called = f", also called {', '.join(others)}" if others else ""
+    lines = [
+        f"# {title if rest else word}",
+        "",
+        NOTE,
+        "",
+        f"In `motet.toml`: `{word}`{called}. In Python: `{cls.__module__}.{cls.__qualname__}`.",
+        "",
+        f"{rest[:1].upper()}{rest[1:]}" if rest else about,
+    ]
+    if shape:
+        lines += ["", f"**Shape**: {' '.join(shape.split())}"]
+    lines += ["", "| field | what it is |", "|---|---|"]
+    told = described(cls)
+    for field in fields_of(cls):
+        if field.name != "name":
+            needed = " (needed)" if field.required else ""
+            lines.append(f"| `{field.name}`{needed} | {told.get(field.name, '').replace('|', chr(92) + '|')} |")
+    return "\n".join(lines) + "\n"
+
+
+def _compositions() -> dict[str, type]:
+    from motet.run import Agent
+    from motet.spec.registry import variants
+
+    return dict(sorted(variants(Agent).items()))
+
+
+def _about(cls: type) -> tuple[str, str]:
+    """The docstring of a composition's file, and its shape."""
+    about = inspect.cleandoc(sys.modules[cls.__module__].__doc__ or "")
+    text, _, shape = about.partition("\n\nShape: ")
+    return text.split("\n\n>>>")[0], shape.split("\n\n")[0]
+
+
 def _json(verbs: Mapping[str, type[msgspec.Struct]]) -> str:
     printed = [f"* `motet {verb} --json` prints one `{shape.__name__}`." for verb, shape in verbs.items()]
     lines = [
@@ -155,6 +221,8 @@ PAGES = {
     "docs/reference/measures.md": measures,
     "docs/reference/measure.md": measure_json,
     "docs/reference/bench.md": bench_json,
+    "docs/methods/README.md": methods,
+    **{f"docs/methods/{word}.md": functools.partial(method, word) for word in _compositions()},
 }
 
 
@@ -169,6 +237,7 @@ def main() -> int:
         print("\n".join(stale))
         return len(stale)
     for name in stale:
+        (ROOT / name).parent.mkdir(exist_ok=True)
         (ROOT / name).write_text(PAGES[name](), encoding="utf-8")
         print(f"wrote {name}")
     return 0

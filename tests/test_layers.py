@@ -29,6 +29,7 @@ LAYERS = (
     "agent",
     "score/",
     "aggregate/",
+    "route/",
     "compose/",
     "pool prices backends/",
     "replay clock runs",

@@ -16,10 +16,10 @@ from motet.backends.simulated import Simulated, World
 from motet.backends.wrapper import Wrapper
 from motet.clock import run_virtual
 from motet.compose.graph_of_agents import GraphOfAgents
-from motet.compose.routing import ByTopic
 from motet.errors import UsageError
 from motet.message import Delta, Request
 from motet.outcome import Result
+from motet.route.by_topic import ByTopic
 from motet.run import Agent
 from motet.trace import CallStarted, Noted
 

@@ -16,14 +16,15 @@ from motet import Chat, MixtureOfAgents, ModelAgent, Plurality, Reply, Sampling,
 from motet.backend import Card, Price, deltas
 from motet.backends.simulated import Simulated, World
 from motet.backends.wrapper import Wrapper
+from motet.ballot import read_scores
 from motet.clock import run_virtual
 from motet.compose.route_moa import Judged, RouteMoA
-from motet.compose.routing import ByTopic, Forecast, Router, ranked
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Delta, Request
 from motet.outcome import Result
+from motet.route.base import Forecast, Router, ranked
+from motet.route.by_topic import ByTopic
 from motet.run import Agent
-from motet.score.stated import read_scores
 from motet.spec import build, describe
 from motet.spec.registry import variants
 from motet.trace import CallStarted, Noted

@@ -31,13 +31,14 @@ from statistics import fmean
 from typing import ClassVar
 
 from motet.aggregate import Aggregator
+from motet.ballot import read_scores
 from motet.compose.base import at_least
-from motet.compose.routing import ByCards, Router
 from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.prompt import label
+from motet.route.base import Router
+from motet.route.by_cards import ByCards
 from motet.run import Agent, Run
-from motet.score.stated import read_scores
 
 SCALE = 10
 SCORE = (

@@ -36,13 +36,14 @@ import msgspec
 
 from motet.aggregate import Aggregator
 from motet.aggregate.synthesize import NOTE
+from motet.ballot import read_scores
 from motet.compose.base import at_least
-from motet.compose.routing import ByTopic, Router, ranked, shortlist
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply, hear
 from motet.prompt import label
+from motet.route.base import Router, ranked, shortlist
+from motet.route.by_topic import ByTopic
 from motet.run import Agent, Run
-from motet.score.stated import read_scores
 
 SCALE = 10
 OWN = "own"
