@@ -72,7 +72,7 @@ def tables() -> str:
     return "\n".join(lines) + "\n"
 
 
-MODULES = {"inspect": "inspect_log", "motet": "motet_run"}
+MODULES = {"inspect": "inspect_log"}
 """Formats whose file has another name."""
 
 

@@ -34,7 +34,6 @@ from motet.tables.inspect_log import inspect_log, is_inspect
 from motet.tables.lm_eval import is_lm_eval, lm_eval
 from motet.tables.long import is_long, long
 from motet.tables.look import Look, look
-from motet.tables.motet_run import is_motet, motet_run
 from motet.tables.source import plain
 from motet.tables.swe_bench import is_swe_bench, swe_bench
 from motet.tables.table import Table
@@ -91,7 +90,6 @@ FORMATS: Final[Mapping[str, Format]] = {
         lambda seen: seen.kind == "folder" and is_folder(seen.path),
         lambda looks, _: folder(looks[0].path),
     ),
-    "motet": Format("a results file of motet bench", is_motet, lambda looks, _: motet_run(looks)),
     "lm-eval": Format("sample logs of lm-evaluation-harness", is_lm_eval, lambda looks, _: lm_eval(looks), many=True),
     "inspect": Format("logs of Inspect", is_inspect, lambda looks, _: inspect_log(looks), many=True),
     "alpaca-eval": Format("annotations of AlpacaEval", is_alpaca_eval, lambda looks, _: alpaca_eval(looks), many=True),
