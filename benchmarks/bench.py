@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import datetime
+import gc
 import json
 import os
 import platform
@@ -68,6 +69,8 @@ def child(tasks: int, journaled: bool, concurrency: int, seed: int) -> None:
 
     suite, arms, _ = suite_and_arms(tasks, seed)
     before = peak()
+    gc.freeze()  # as the command line does: what stays for the whole run is not looked through again and again
+    gc.set_threshold(20_000)
 
     async def kept(folder: str) -> float:
         with Journal(Path(folder) / "journal.sqlite") as journal:

@@ -570,7 +570,7 @@ def test_stopped_again_and_again(index: Index, home: Path) -> None:
 def test_two_processes_fetch_once(index: Index) -> None:
     """Of two processes at once one fetches; the other says that it waits, and finds it done."""
     tiny, index.files = model()
-    index.pause = 0.01
+    index.pause = 0.05  # long enough for the other process to begin, however busy the machine
     script = (
         "seen = set()\n"
         "path = pool.fetch('tiny', progress=lambda a, b, what: seen.add(what), catalogue=catalogue)\n"

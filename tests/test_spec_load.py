@@ -223,7 +223,10 @@ def test_a_pyproject_without_our_section(write: Write) -> None:
             '[agents.a]\nmodel = "calculator"\nexamples = [{ question = "q" }]',
             "motet.toml:3: agents.a.examples[0]: answer is",
         ),
-        ("[mixtures.x]\nagents = []", "motet.toml:1: mixtures.x: should say its composition: cascade, council"),
+        (
+            "[mixtures.x]\nagents = []",
+            "motet.toml:1: mixtures.x: should say its composition: adaptive_vote, anchor_fusion",
+        ),
         (
             '[mixtures.x]\ncomposition = "vot"',
             "motet.toml:2: mixtures.x.composition: there is no composition 'vot': did you",

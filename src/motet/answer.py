@@ -86,6 +86,8 @@ def right(text: str, accepted: Sequence[str], question: str = "") -> bool:
     >>> right("The largest planet is Jupiter, which is mostly gas.", ["Jupiter"], "Which planet is the largest?")
     True
     """
+    if text in accepted:  # most right answers are written as they are accepted
+        return True
     from motet.normalise import matches
 
     return matches(text, accepted) or (bool(question) and matches(answer(text, question), accepted))

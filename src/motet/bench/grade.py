@@ -137,6 +137,7 @@ async def grade(
     task: Task,
     reply: Reply,
     *,
+    chat: Chat | None = None,
     judge: Agent | None = None,
     seed: int = 0,
     budget: Budget | None = None,
@@ -148,6 +149,7 @@ async def grade(
         suite: whose scorer and filters are used.
         task: what was asked.
         reply: what came; an unusable one scores 0.
+        chat: the task as it was asked, where that is at hand.
         judge: the agent that grades, for scorers that ask one.
         seed: same seed, same grading.
         budget: the purse of the judge.
@@ -160,7 +162,7 @@ async def grade(
     scorer = scorer_of(suite, task, judge=judge)
     if suite.filters and reply.usable:
         reply = msgspec.structs.replace(reply, text=filtered(reply.text, suite.filters))
-    grading, chat = _Grading(scorer, reply), chat_of(task, suite)
+    grading, chat = _Grading(scorer, reply), chat or chat_of(task, suite)
     if not (getattr(scorer, "agent", None) or getattr(scorer, "agents", None)):
         # Nobody is asked, so there is no run to keep: a place to note things is enough.
         trace = Trace()

@@ -41,7 +41,7 @@ from motet.bench.timing import repeatable, seconds_alone
 from motet.budget import Budget
 from motet.errors import BackendError, BudgetExceeded, MotetError, UsageError
 from motet.journal import Journal
-from motet.message import Reply, Usage, digest
+from motet.message import Chat, Reply, Usage, digest
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
@@ -392,9 +392,9 @@ class _Runner:
             seconds=seconds,
             asks=asks_of(result.trace),
         )
-        return await self._graded(job, result, cell)
+        return await self._graded(job, chat, result, cell)
 
-    async def _graded(self, job: _Job, result: Result, cell: Cell) -> Cell:
+    async def _graded(self, job: _Job, chat: Chat, result: Result, cell: Cell) -> Cell:
         if result.reply is None:
             silent = not result.outcome.missing and any(reply.state == "abstained" for reply in result.replies)
             kind = "" if silent else next((failure.kind for failure in result.outcome.missing), "")
@@ -403,7 +403,7 @@ class _Runner:
         seed = self.seed + job.draw
         purse = Budget().start(self.purse)
         found = await grade(
-            self.suite, job.task, result.reply, judge=self.judge, seed=seed, budget=purse, wrap=self._wrap
+            self.suite, job.task, result.reply, chat=chat, judge=self.judge, seed=seed, budget=purse, wrap=self._wrap
         )
         return msgspec.structs.replace(
             cell,

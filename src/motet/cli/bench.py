@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import signal
 import sys
@@ -169,6 +170,8 @@ def run(
         there = f", {earlier:,} of them are there already" if earlier else ""
         after = ", and then copies of the best member" if baselines and members else ""
         begun = f"run {name}: {total:,} answers{there}{after}"
+        gc.freeze()  # the suite stays for the whole run: the collector need not look through it again and again
+        gc.set_threshold(20_000)  # and what a question makes is in few cycles
         with warnings.catch_warnings(), draining() as stop, progress(total, earlier, budget_usd, begun) as shown:
             # Where a reply can't be kept, no further call is made, and the run ends with an error that says why.
             warnings.filterwarnings("ignore", "a reply of .* was not kept", RuntimeWarning)
