@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +43,10 @@ WRONG: Final = "wrong"
 
 NOBODY: Final = "(an answer that nobody gave)"
 """What is right where no recorded answer is."""
+
+
+_places: WeakKeyDictionary[Table, dict[str, int]] = WeakKeyDictionary()
+"""The row of each item, by table: its agents share it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,9 @@ class Recorded:
 
     @cached_property
     def _rows(self) -> dict[str, int]:
-        place = {item: row for row, item in enumerate(self.table.items)}
+        place = _places.get(self.table)
+        if place is None:
+            place = _places[self.table] = {item: row for row, item in enumerate(self.table.items)}
         if self.questions is None:
             return place
         lost = [item for item in self.questions.values() if item not in place]

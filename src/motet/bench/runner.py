@@ -197,14 +197,15 @@ class _Runner:
     async def open(self, entrants: Mapping[str, Entrant], *, resume: bool, again: bool, command: str) -> None:
         """See that what is there fits, write down what is new, and read the answers."""
         self.openings = openings_of(self.journal, self.name)
-        kept = {record.task: record.payload for record in self.journal.records(self.name, "")}
-        tasks = {task.id: msgspec.json.encode(task) for task in self.suite.tasks}
-        for task, payload in tasks.items():
-            if kept.get(task, payload) != payload:
-                raise UsageError(f"the run {self.name!r} knows {task!r} as another question: give another --run")
+        tasks = {task.id: task for task in self.suite.tasks}
+        kept: set[str] = set()
+        for record in self.journal.records(self.name, ""):
+            kept.add(record.task)
+            if record.task in tasks and msgspec.json.encode(tasks[record.task]) != record.payload:
+                raise UsageError(f"the run {self.name!r} knows {record.task!r} as another question: give another --run")
         arms = self._arms(entrants)
         if self.openings:
-            before = set(self.openings[-1].chosen) or kept.keys()
+            before = set(self.openings[-1].chosen) or kept
             changed = list(self._changed(arms, before ^ tasks.keys()))
             if changed and not resume:
                 raise UsageError(
@@ -213,9 +214,9 @@ class _Runner:
                 )
         new = [task for task in tasks if task not in kept]
         for start in range(0, len(new), QUEUED):
-            batch = new[start : start + QUEUED]
-            await asyncio.gather(*(self.journal.record(self.name, task, "", 0, tasks[task]) for task in batch))
-        chosen = tuple(tasks) if len(tasks) < len(kept.keys() | tasks.keys()) else ()
+            batch = [(task, msgspec.json.encode(tasks[task])) for task in new[start : start + QUEUED]]
+            await asyncio.gather(*(self.journal.record(self.name, task, "", 0, content) for task, content in batch))
+        chosen = tuple(tasks) if len(tasks) < len(kept | tasks.keys()) else ()
         self._base = msgspec.structs.replace(self._base, command=command, again=again, chosen=chosen)
         self._mark = f"{AGAIN}{len(self.openings)}" if again else ""
         await self.remember(entrants)
