@@ -359,7 +359,8 @@ def _verdict(
     few = max((line.tasks for line in lines), default=0)
     if said and few < FEW:
         said.append(f"These are {few} tasks: too few to tell much from chance. Give more, or read nothing into it.")
-    missing = [f"{line.arm} ({line.degraded:,})" for line in lines if line.degraded > UNFIT * max(1, line.tasks)]
+    named = [line for line in lines if line.part in ("member", "mixture", "vote")]
+    missing = [f"{line.arm} ({line.degraded:,})" for line in named if line.degraded > UNFIT * max(1, line.tasks)]
     if missing:
         said.append(f"Somebody was missing in many answers of {', '.join(missing)}: see what failed.")
     return [*said, left_out] if unfit else said
@@ -415,12 +416,12 @@ def _explained(arm: str, equal: Sequence[EqualBudget], placebos: Sequence[Contra
             if match.capped:
                 same = f"For more {words[match.by]} ({figure(match.budget)} against {figure(match.copies_budget)})"
             gain = f"{points(versus.difference)} points; {chance(versus.p_holm)}"
-            said.append(f"{same} it is {more} {match.copies} ({gain}).")
+            said.append(f"{same} {arm} is {more} {match.copies} ({gain}).")
     for each in placebos:
         if each.arm == arm:
             worth = "are worth" if each.p_holm < LEVEL else "are not shown to be worth anything:"
             said.append(
-                f"The words its agents hear of one another {worth} {points(each.difference)} points over filler of the "
-                f"same length ({chance(each.p_holm)})."
+                f"The words that the agents of {arm} hear of one another {worth} {points(each.difference)} points over "
+                f"filler of the same length ({chance(each.p_holm)})."
             )
     return said
