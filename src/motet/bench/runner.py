@@ -47,6 +47,8 @@ from motet.perform import perform
 from motet.run import Agent
 from motet.trace import CallEnded, CallFailed, CallStarted
 
+LOOK = 0.2
+"""Seconds between two looks whether another process has joined; what it has done meanwhile may be asked again."""
 QUEUED = 512
 """Answers, or tasks, that wait to be written down at most; they share transactions."""
 
@@ -124,7 +126,7 @@ async def run_suite(
     scorer_of(suite, suite.tasks[0], judge=judge)
     entrants = {name: each if isinstance(each, Entrant) else Entrant(each) for name, each in arms.items()}
     runner = _Runner(suite, journal, name, models or {}, repeat, seed, budget or Budget(), question, judge, watch, stop)
-    runner.joined = join
+    runner.joined = runner.backwards = join
     if name in RESERVED:
         raise UsageError(f"a run can't be called {name!r}, which means another: give it another name")
     with journal.open_run(name, KIND, join=join):
@@ -165,7 +167,7 @@ class _Runner:
         self.openings: list[Opening] = []
         self.backends: set[str] = set()
         self.ended: BaseException | None = None
-        self.joined = False
+        self.joined = self.backwards = False
         self._look = 0.0
         self._room = asyncio.Semaphore(QUEUED)
         self._mark = ""
@@ -294,7 +296,7 @@ class _Runner:
         kept_as = {arm.name: arm.kept_as + self._mark for arm in self._arms(entrants)}
         jobs = (
             _Job(task, arm, draw)
-            for task in (reversed(self.suite.tasks) if self.joined else self.suite.tasks)
+            for task in (reversed(self.suite.tasks) if self.backwards else self.suite.tasks)
             for draw in range(self.repeat)
             for arm in entrants
             if not self.sheet.has(task.id, arm, draw)
@@ -350,10 +352,10 @@ class _Runner:
         self.watch(cell)
 
     def _shared(self) -> bool:
-        """Whether another process carries on with the same run: looked for once a second."""
+        """Whether another process carries on with the same run: looked for now and then."""
         now = time.monotonic()
         if not self.joined and now >= self._look:
-            self._look = now + 1.0
+            self._look = now + LOOK
             self.joined = self.journal.recorded(self.name, "", OPENINGS, len(self.openings)) is not None
         return self.joined
 

@@ -49,18 +49,30 @@ def variants(seam: type) -> Mapping[str, type]:
     Raises:
         TypeError: one file holds two, so that its name would name both.
     """
-    home = importlib.import_module(HOMES.get(seam, seam.__module__.removesuffix(".base")))
-    found: dict[str, type] = {}
+    home = _home(seam)
     if not hasattr(home, "__path__"):
         return MappingProxyType({_snake(cls.__name__): cls for cls in _keeping(seam, home)})
-    for info in pkgutil.iter_modules(home.__path__):
-        classes = list(_keeping(seam, importlib.import_module(f"{home.__name__}.{info.name}")))
-        if len(classes) > 1:
-            names = ", ".join(cls.__name__ for cls in classes)
-            raise TypeError(f"{home.__name__}.{info.name} holds {names}: give each {label(seam)} a file of its own")
-        if classes:
-            found[info.name] = classes[0]
-    return MappingProxyType(found)
+    found = {info.name: _only(seam, info.name) for info in pkgutil.iter_modules(home.__path__)}
+    return MappingProxyType({word: cls for word, cls in found.items() if cls is not None})
+
+
+def _home(seam: type) -> ModuleType:
+    return importlib.import_module(HOMES.get(seam, seam.__module__.removesuffix(".base")))
+
+
+@cache
+def _only(seam: type, name: str) -> type | None:
+    """The class of a file at home that keeps a protocol, or None.
+
+    Raises:
+        TypeError: it holds two, so that its name would name both.
+    """
+    home = _home(seam).__name__
+    classes = list(_keeping(seam, importlib.import_module(f"{home}.{name}")))
+    if len(classes) > 1:
+        names = ", ".join(cls.__name__ for cls in classes)
+        raise TypeError(f"{home}.{name} holds {names}: give each {label(seam)} a file of its own")
+    return classes[0] if classes else None
 
 
 def variant(seam: type, word: str, folder: Path | None = None) -> type | None:
@@ -70,7 +82,12 @@ def variant(seam: type, word: str, folder: Path | None = None) -> type | None:
         ImportError: one's own can't be imported; says why.
     """
     if ":" not in word:
-        return variants(seam).get(word.replace("-", "_"))
+        name, home = word.replace("-", "_"), _home(seam)
+        if not hasattr(home, "__path__"):
+            return variants(seam).get(name)
+        # only the file that is named: to import all of them takes longer than the rest of a configuration
+        there = any(info.name == name for info in pkgutil.iter_modules(home.__path__))
+        return _only(seam, name) if there else None
     found = imported(word, folder)
     if not (isinstance(found, type) and is_record(found)):
         raise ImportError(f"{word} is no dataclass, and a {label(seam)} has to be one")
