@@ -208,8 +208,8 @@ def test_two_processes_on_one_run(
     one, other = done(first), done(second)
     assert (one.code, other.code) == (0, 0), (one, other)
     assert table(one.out) == table(other.out)
-    # Each stage is begun at both ends. Where they meet, each asks what the other has under way: so many questions, of as
-    # many calls as the longest takes. And for a fifth of a second the first does not know yet that it is not alone.
+    # Each stage is begun at both ends. Where they meet, each asks what the other has under way: so many questions, of
+    # as many calls as the longest takes. And for a fifth of a second the first does not know that it is not alone.
     longest = max(line["calls"] for line in one.json["lines"])  # type: ignore[attr-defined, index]
     assert upstream.life.twice <= 2 * 2 * plan.concurrency * longest + 8
     assert len(set(upstream.life.asked)) == 16 * (3 + 2)
