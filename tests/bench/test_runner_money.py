@@ -24,7 +24,7 @@ from motet.bench.task import Suite, Task
 from motet.budget import Budget
 from motet.compose.cascade import Cascade
 from motet.compose.vote import Vote
-from motet.errors import BackendError, BudgetExceeded, UsageError
+from motet.errors import BackendError, BudgetExceeded, MotetError, UsageError
 from motet.journal import Journal
 from motet.message import Reply, Request, Usage
 from motet.tables.table import Table
@@ -214,3 +214,39 @@ def test_every_mixture_that_is_better_is_named() -> None:
     found = results(Sheet.of(cells), arms)
     assert found.verdict[0].startswith("sure is better than m, the best member, by 5.0 points (10 tasks won, 0 lost")
     assert "Worse than m: worse." in found.verdict
+
+
+@pytest.mark.timeout(20)
+def test_an_error_that_is_no_text_is_written_down(journal: Journal) -> None:
+    """What a bug says may hold bytes that UTF-8 can't carry: the answer is kept as failed, and nothing waits for it."""
+
+    def odd(request: Request) -> Reply:
+        raise ValueError("bytes \udcff of a file name")
+
+    sheet = run(journal, {"odd": ModelAgent(Scripted(odd, name="odd"), "odd"), "a": agent("a")})
+    assert (sheet.columns["odd"].count("failed"), sheet.columns["a"].count("full")) == (12, 12)
+    assert {cell.kind for cell in read_run(journal, "r").cells() if cell.arm == "odd"} == {"bug"}
+
+
+@pytest.mark.timeout(20)
+def test_an_answer_that_can_t_be_queued_ends_the_run(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A journal that refuses a result at once is an error like any other, and not a wait for ever."""
+    record = Journal.record
+
+    def refuse(self: Journal, run: str, task: str, arm: str, draw: int, payload: bytes) -> object:
+        if arm.startswith("a@"):
+            raise MotetError("the journal can't be opened")
+        return record(self, run, task, arm, draw, payload)
+
+    monkeypatch.setattr(Journal, "record", refuse)
+    with pytest.raises(MotetError, match="can't be opened"):
+        run(journal, {"a": agent("a")})
+
+
+def test_a_judge_dearer_than_a_question_may_be_leaves_no_grade(journal: Journal) -> None:
+    """Without a budget for the run, the limit of one question ends that grading, and neither the run nor the answer."""
+    backend = Scripted("Grade: 8", name="j", card=Card(price=Price(input=1e9)))
+    judged = msgspec.structs.replace(SUITE, scorer="judge")
+    sheet = run(journal, {"a": agent("a")}, suite=judged, judge=ModelAgent(backend, "j"))
+    assert sheet.whole
+    assert sheet.columns["a"].ungraded == 12

@@ -171,7 +171,7 @@ async def grade(
     else:
         result = await perform(grading, chat, seed=seed, budget=budget, wrap=wrap)
         trace, usage = result.trace, result.usage
-        if isinstance(result.error, BudgetExceeded):
+        if isinstance(result.error, BudgetExceeded) and budget is not None and result.error.budget in budget.chain():
             raise result.error
         if result.error is not None and not grading.found:
             return Grade(None, str(result.error), usage=usage)

@@ -41,7 +41,7 @@ from motet.bench.timing import repeatable, seconds_alone
 from motet.budget import Budget
 from motet.errors import BackendError, BudgetExceeded, MotetError, UsageError
 from motet.journal import Journal
-from motet.message import Chat, Reply, Usage, digest
+from motet.message import Chat, Reply, Usage, digest, encoded
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
@@ -203,7 +203,7 @@ class _Runner:
         kept: set[str] = set()
         for record in self.journal.records(self.name, ""):
             kept.add(record.task)
-            if record.task in tasks and msgspec.json.encode(tasks[record.task]) != record.payload:
+            if record.task in tasks and encoded(tasks[record.task]) != record.payload:
                 raise UsageError(f"the run {self.name!r} knows {record.task!r} as another question: give another --run")
         arms = self._arms(entrants)
         if self.openings:
@@ -216,7 +216,7 @@ class _Runner:
                 )
         new = [task for task in tasks if task not in kept]
         for start in range(0, len(new), QUEUED):
-            batch = [(task, msgspec.json.encode(tasks[task])) for task in new[start : start + QUEUED]]
+            batch = [(task, encoded(tasks[task])) for task in new[start : start + QUEUED]]
             await asyncio.gather(*(self.journal.record(self.name, task, "", 0, content) for task, content in batch))
         chosen = tuple(tasks) if len(tasks) < len(kept | tasks.keys()) else ()
         self._base = msgspec.structs.replace(self._base, command=command, again=again, chosen=chosen)
@@ -240,7 +240,7 @@ class _Runner:
 
     async def _append(self, opening: Opening) -> None:
         """Write an opening down, behind those that other processes have written meanwhile."""
-        content = msgspec.json.encode(opening)
+        content = encoded(opening)
         kept = None
         while kept != content:
             number = len(self.openings)
@@ -344,8 +344,14 @@ class _Runner:
             elif not future.cancelled():
                 self._take(cell)
 
+        content = encoded(cell)
         await self._room.acquire()
-        self.journal.record(*place, msgspec.json.encode(cell)).add_done_callback(written)
+        try:
+            future = self.journal.record(*place, content)
+        except BaseException:
+            self._room.release()
+            raise
+        future.add_done_callback(written)
 
     def _take(self, cell: Cell) -> None:
         self.sheet.add(cell)

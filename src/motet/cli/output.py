@@ -48,7 +48,9 @@ def json(shape: msgspec.Struct | dict[str, object]) -> None:
     Raises:
         Unread: nobody reads it.
     """
-    _write(msgspec.json.format(msgspec.json.encode(shape), indent=2) + b"\n")
+    from motet.message import encoded  # also for names of files that are no text
+
+    _write(msgspec.json.format(encoded(shape), indent=2) + b"\n")
 
 
 def _write(content: bytes) -> None:
