@@ -33,7 +33,7 @@ LAYERS = (
     "compose/",
     "pool prices backends/",
     "replay clock runs",
-    "estimate",
+    "estimate batch",
     "testing",
     "spec/",
     "bench/",

@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from motet.backend import Backend, Card
+from motet.backends.wrapper import Wrapper, closing
 from motet.message import Chat, Delta, Message, Reply, Request
 from motet.outcome import Result
 from motet.perform import perform
@@ -102,25 +102,10 @@ class Turns:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Turn(Wrapper):
     """A backend that is called in its turn; what it knows already needs none."""
 
-    backend: Backend
     turns: Turns
-
-    @property
-    def name(self) -> str:
-        """The inner backend's name."""
-        return self.backend.name
-
-    @property
-    def card(self) -> Card:
-        """The inner backend's card."""
-        return self.backend.card
-
-    def count(self, text: str) -> int:
-        """The inner backend's count."""
-        return self.backend.count(text)
 
     def lookup(self, request: Request) -> Reply | None:
         """What the inner backend knows already."""
@@ -134,6 +119,6 @@ class Turn:
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The inner backend's stream."""
-        async with self.turns.of(self.name):
-            async for delta in self.backend.stream(request):
+        async with self.turns.of(self.name), closing(self.backend.stream(request)) as stream:
+            async for delta in stream:
                 yield delta

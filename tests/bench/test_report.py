@@ -80,7 +80,7 @@ def report(journal: Journal, name: str) -> tuple[BenchRun, list[Section]]:
 
 
 def test_sections_say_what_was_found(journal: Journal) -> None:
-    """Each section that the issue of a run needs is there, with the figures of the sheet."""
+    """Each section is there that a fair reading needs, with the figures of the sheet."""
     run, made = report(journal, "first")
     titles = [section.title for section in made]
     for title in ("Verdict", "How good", "What an answer takes", "For the same budget", "The ceiling",

@@ -16,8 +16,8 @@ from motet.backend import deltas
 from motet.backends.cached import Cached, Memory
 from motet.backends.simulated import Simulated, World
 from motet.backends.wrapper import Wrapper
+from motet.batch import Turn, Turns, ask_batch
 from motet.clock import run_virtual
-from motet.compose.batch import Turn, Turns, ask_batch
 from motet.compose.symbolic_moe import SymbolicMoE, profile, read_keywords
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Delta, Request

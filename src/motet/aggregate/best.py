@@ -24,6 +24,17 @@ class Best:
     score: Scorer
 
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
-        scores = await run.parts(partial(self.score, chat, reply) for reply in replies)
+        scores = await scored(self.score, chat, replies, run)
         best = max(range(len(replies)), key=lambda place: scores[place])
         return msgspec.structs.replace(replies[best], agent="", sources=tuple(reply.id for reply in replies))
+
+
+async def scored(score: Scorer, chat: Chat, replies: Sequence[Reply], run: Run) -> list[float]:
+    """The score of each reply, side by side; each is offered with its score, so that a spent purse gives the best."""
+
+    async def one(reply: Reply, part: Run) -> float:
+        found = await score(chat, reply, part)
+        run.offer(reply, found)
+        return found
+
+    return await run.parts(partial(one, reply) for reply in replies)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import gc
 import shlex
-import signal
 import sys
-import threading
-import time
 import warnings
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +17,6 @@ from motet.cli.codes import Code
 from motet.cli.options import Config, Json, complete_benches, complete_lists, complete_suites
 
 if TYPE_CHECKING:
-    from types import FrameType
-
-    from motet.bench.cell import Cell
-    from motet.bench.entrants import Entrant
     from motet.bench.plan import Plan
     from motet.bench.run import BenchRun
     from motet.bench.sheet import Sheet
@@ -125,7 +116,9 @@ def run(
     from motet.bench.suite import load_suite
     from motet.budget import Budget
     from motet.cli import fetching, output
+    from motet.cli.draining import draining
     from motet.cli.measure import check_page
+    from motet.cli.progress import progress
     from motet.errors import UsageError
     from motet.journal import Journal, default_path
 
@@ -172,7 +165,11 @@ def run(
         begun = f"run {name}: {total:,} answers{there}{after}"
         gc.freeze()  # the suite stays for the whole run: the collector need not look through it again and again
         gc.set_threshold(20_000)  # and what a question makes is in few cycles
-        with warnings.catch_warnings(), draining() as stop, progress(total, earlier, budget_usd, begun) as shown:
+        with (
+            warnings.catch_warnings(),
+            draining(_command()) as stop,
+            progress(total, earlier, budget_usd, begun) as shown,
+        ):
             # Where a reply can't be kept, no further call is made, and the run ends with an error that says why.
             warnings.filterwarnings("ignore", "a reply of .* was not kept", RuntimeWarning)
             sheet = api.background(
@@ -474,107 +471,6 @@ def _report(made: BenchRun, sheet: Sheet, *, html: Path | None, json: bool, case
         shown(sections(made, sheet, found, cases=cases))
     if html is not None:
         output.say(f"wrote {html}")
-
-
-class _Stop(threading.Event):
-    """Set when the run is to end; `code` is what to exit with then."""
-
-    code = Code.INTERRUPTED
-
-
-@contextmanager
-def draining() -> Iterator[_Stop]:
-    """The first Ctrl-C (or SIGTERM) lets what is under way finish, the second ends it at once."""
-    from motet.cli import output
-
-    stop = _Stop()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop.code = Code.TERMINATED if number == signal.SIGTERM else Code.INTERRUPTED
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        output.say("finishing what is under way; Ctrl-C again ends it at once", style="yellow")
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    except KeyboardInterrupt:
-        output.say(f"motet: interrupted; what is finished is kept. To go on: {_command()}", style="yellow")
-        raise typer.Exit(stop.code) from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class _Progress:
-    """How far a run is, how fast, how good so far, what was spent, and what failed."""
-
-    def __init__(
-        self, total: int, earlier: int, limit: float | None, tell: Callable[[str], None], begin: Callable[[], None]
-    ) -> None:
-        self._total, self._earlier, self._limit, self._tell, self._begin = total, earlier, limit, tell, begin
-        self._began = time.monotonic()
-        self._done = self._graded = 0
-        self._right = self._usd = 0.0
-        self._failures: Counter[str] = Counter()
-
-    def more(self, given: Callable[[Sheet], dict[str, Entrant]]) -> Callable[[Sheet], dict[str, Entrant]]:
-        """The same, and what it adds is counted."""
-        known: set[str] = set()
-
-        def counted(sheet: Sheet) -> dict[str, Entrant]:
-            found = given(sheet)
-            self._total += len(found.keys() - known - set(sheet.columns)) * len(sheet.tasks) * sheet.draws
-            known.update(found)
-            return found
-
-        return counted
-
-    def watch(self, cell: Cell) -> None:
-        """Count an answer."""
-        from motet.diagnosis.text import between
-        from motet.measure.wilson import wilson
-
-        if not self._done:
-            self._begin()
-        self._done += 1
-        self._usd += cell.usage.usd
-        if cell.state == "failed":
-            self._failures[cell.kind or "failed"] += 1
-        if cell.score is not None:
-            self._right, self._graded = self._right + cell.score, self._graded + 1
-        fresh = self._done - self._earlier
-        if fresh <= 0:  # what an earlier process did says nothing of how fast this one is
-            self._began = time.monotonic()
-            return
-        rate = fresh / max(1e-9, time.monotonic() - self._began)
-        goal = max(self._total, self._done)
-        money = f"{self._usd:.4f} USD"
-        if self._limit is not None:
-            money += f", {max(0.0, self._limit - self._usd):.4f} left"
-        share = between(wilson(self._right, self._graded)) if self._graded else ""
-        self._tell(
-            f"{self._done:,} of {goal:,}, {rate:.1f} a second, {(goal - self._done) / rate:.0f} s left; "
-            f"{100 * self._right / max(1, self._graded):.1f} % right {share}, {money}"
-            + "".join(f", {count} {kind}" for kind, count in sorted(self._failures.items()))
-        )
-
-
-@contextmanager
-def progress(total: int, earlier: int, limit: float | None, begun: str) -> Iterator[_Progress]:
-    """A line on a terminal; elsewhere it is only said that it has begun, when there is a first answer."""
-    from motet.cli import output
-
-    if not output.animated():
-        yield _Progress(total, sys.maxsize, limit, lambda _: None, lambda: output.say(begun))
-        return
-    output.say(begun)
-    with output.stderr().status(f"0 of {total:,}") as status:
-        yield _Progress(total, earlier, limit, status.update, lambda: None)
 
 
 def show_plan(planned: Plan, name: str) -> None:

@@ -17,27 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar
 
 import msgspec
 
+from motet.aggregate.best import scored
 from motet.aggregate.plurality import plurality
 from motet.compose.base import at_least
 from motet.message import Chat, Reply
 from motet.run import Agent, Run
 from motet.score import Scorer
-
-
-async def scored(score: Scorer, chat: Chat, replies: Sequence[Reply], run: Run) -> list[float]:
-    """The score of each reply, side by side; each is offered with its score, so that a spent purse gives the best."""
-
-    async def one(reply: Reply, part: Run) -> float:
-        found = await score(chat, reply, part)
-        run.offer(reply, found)
-        return found
-
-    return await run.parts(partial(one, reply) for reply in replies)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ strength raised to 1 / 0.5.
 Differences: skills are matched by their letters unless `alike="meaning"`, which is theirs (there by another embedding
 model); one that is like none is left out. Without any skill, experts are drawn by strength (there, all alike). If
 none of those drawn answers, others are drawn. Choosing the aggregator on a benchmark of its own (bench_aggr.py) is not
-done here: name the agent. The batch form, which loads each model once, is `motet.compose.batch`.
+done here: name the agent. The batch form, which loads each model once, is `motet.batch`.
 
 Shape: draws + k calls and the aggregator's, 3 in series; without profiles the keyword agent is not asked.
 """

@@ -28,8 +28,8 @@ from typing import ClassVar
 
 import msgspec
 
+from motet.aggregate.best import scored
 from motet.compose.base import at_least
-from motet.compose.best_of_n import scored
 from motet.errors import UsageError
 from motet.message import Chat, Reply, hear
 from motet.run import Agent, Run
