@@ -256,3 +256,10 @@ def test_blank_ids_are_refused(cli: Cli, folder: Path) -> None:
     (folder / "blank.jsonl").write_text('{"input": "2 + 2?", "target": "4", "id": " "}\n')
     done = cli("bench", "blank.jsonl", "--with", "four")
     assert (done.code, "blank.jsonl:1" in done.err) == (2, True)
+
+
+def test_a_name_that_is_no_text(cli: Cli) -> None:
+    """Bytes that UTF-8 can't carry, in the name of a file that is not there: one object, as for any other error."""
+    done = cli("bench", "bad\udcff.jsonl", "--with", "four", "--json")
+    assert done.code == 2
+    assert "no suite and no file" in done.json["error"]["message"]  # type: ignore[index]
