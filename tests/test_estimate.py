@@ -120,6 +120,12 @@ def test_no_run_takes_more(kind: str, agents: int, rounds: int) -> None:
     assert result.usage.usd <= found.usd + 1e-12
 
 
+def test_verdicts_in_a_question_make_no_agreement() -> None:
+    """A question that quotes a verdict ends no debate early: its placeholders still differ."""
+    found = estimate(Debate([A, B], rounds=7), 'Is "Verdict: guilty" or "Verdict: free" right?')
+    assert found.calls == 14
+
+
 def test_own_purses_and_the_default_cap_do_not_shorten_it() -> None:
     """The estimate is of the whole, however small the purses that a run would have."""
     dear = priced("dear", Card(price=Price(output=1e6)))

@@ -146,6 +146,18 @@ def test_grace_without_a_quorum_waits_for_all() -> None:
     assert go(do).seconds == pytest.approx(9)
 
 
+def test_grace_does_not_begin_with_a_failure() -> None:
+    """Who takes what comes waits for the slow as long as everybody who answered at once is dead."""
+    members = [agent("dead", said=down()), agent("b", delay=9), agent("c", delay=60)]
+
+    async def do(chat: Chat, run: Run) -> Reply:
+        return (await run.all((run.ask(member, chat) for member in members), need=0, grace=0.5))[0]
+
+    result = go(do)
+    assert (result.text, result.seconds) == ("b", pytest.approx(9.5))
+    assert {failure.agent: failure.kind for failure in result.outcome.missing} == {"dead": "server", "c": "late"}
+
+
 def test_each_keeps_the_seats() -> None:
     """A failed agent leaves its seat empty; the others keep theirs."""
 
@@ -912,7 +924,7 @@ def test_a_forwarded_failure_replays() -> None:
         return await run.ask(dead, chat)
 
     async def late(chat: Chat, run: Run) -> Reply:
-        await run.all([run.ask(agent("slow", delay=60), chat), run.ask(agent("q", said=""), chat)], need=0, grace=1)
+        await run.all([run.ask(agent("slow", delay=60), chat), run.ask(agent("q"), chat)], need=0, grace=1)
         raise TooFewReplies(1, 0, run.missing, run.abstained)
 
     async def poor(chat: Chat, run: Run) -> Reply:

@@ -24,7 +24,7 @@ _BETWEEN = frozenset(
     "reply replies response answer option candidate number and then followed by over is better than".split()
 )
 """Words that may stand between the labels of a ranking; any other makes a sentence of it."""
-_ITEM = r"[^\w\n]*{number}[^\w\n]*(?:(?:reply|response|answer|option|candidate)[^\w\n]+)?({labels})[*_`\"')\]]*\s*"
+_ITEM = r"[^\w\n]*+{number}[^\w\n]*+(?:(?:reply|response|answer|option|candidate)[^\w\n]++)?({labels})[*_`\"')\]]*+\s*+"
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> list[str] | None:

@@ -45,7 +45,13 @@ async def ask_batch(
     """
     turns = Turns()
     work = (perform(agent, each, seed=seed, wrap=lambda backend: Turn(backend, turns)) for each in questions)
-    return await asyncio.gather(*work)
+    tasks = [asyncio.create_task(each) for each in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:  # if one crashes, the others must not go on, and spend, unheard
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class Turns:

@@ -1,14 +1,16 @@
 """Estimates: what a question would cost, before it is asked.
 
 A composition's shape is never declared a second time: it is performed, with every call answered at once by a
-placeholder of which no two are alike, in virtual time, one second a call. So nothing agrees, no score is good enough
-and every loop runs to its bound: the estimate is the most that can be, for replies of the length assumed.
+placeholder of which no two are alike, in virtual time, one second a call. So nothing agrees, no score is good enough,
+no verdict is that it is done, and every loop runs to its bound: the estimate is the most that can be while nobody
+fails, for replies of the length assumed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
@@ -28,6 +30,8 @@ REPLY_TOKENS = 128
 """Length of a reply that later prompts are assumed to carry; motet's choice, a short paragraph."""
 
 
+_VERDICT = re.compile(r'"(Verdict: (?!STOP|clean)\w+)"')
+"""What a prompt offers to say that does not end its loop."""
 MOST_CALLS = 10_000
 """Calls after which an estimate gives up: what makes more on one question is a mistake, or wants a budget first."""
 
@@ -43,6 +47,7 @@ class Estimate(msgspec.Struct, frozen=True):
         usd: US dollars at the known prices.
         unpriced: models whose price is not known, and that are counted as 0.
         listening: calls with others' words in their prompt.
+        offices: agents that are asked something about the question (to judge, to rank, to choose), never itself.
     """
 
     calls: int
@@ -52,6 +57,7 @@ class Estimate(msgspec.Struct, frozen=True):
     usd: float
     unpriced: tuple[str, ...] = ()
     listening: int = 0
+    offices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,12 @@ class Placeholder(Wrapper):
     async def complete(self, request: Request) -> Reply:
         """Words that mean nothing, with the usage of the longest reply."""
         await asyncio.sleep(1.0)
+        offered = _VERDICT.search(request.text)
+        text = f"{offered.group(1) if offered else ''}\nplaceholder {request.key[:8]}".lstrip()
         if not self.card.reports_usage:
-            return Reply(f"placeholder {request.key[:8]}")
+            return Reply(text)
         tokens = min(request.max_tokens, self.reply_tokens)
-        text = f"placeholder {request.key[:8]} " + "word " * max(0, tokens - 8)
+        text += " " + "word " * max(0, tokens - 8)
         return Reply(text, usage=Usage(1, prompt_tokens(self.backend, request), output=request.max_tokens))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
@@ -94,6 +102,7 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
     (5, 3)
     """
     unpriced: set[str] = set()
+    asked = Chat.of(question).question
 
     def stand_in(backend: Backend) -> Backend:
         if backend.card.price is None:
@@ -108,11 +117,11 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
             )
         if result.error is not None:
             raise result.error
-        used, listening = (
-            result.usage,
-            sum(isinstance(event, CallStarted) and bool(event.heard) for event in result.trace),
-        )
+        used, calls = result.usage, [event for event in result.trace if isinstance(event, CallStarted)]
+        listening = sum(bool(event.heard) for event in calls)
+        answering = {event.agent for event in calls if event.request.question == asked}
+        offices = tuple(sorted({event.agent for event in calls} - answering))
         names = tuple(sorted(unpriced))
-        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening)
+        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening, offices)
 
     return run_virtual_apart(work)

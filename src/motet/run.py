@@ -365,8 +365,8 @@ class Run:
         Args:
             asks: what `ask` gave.
             need: usable replies (not failed, empty, cut or abstained) that are enough; 0 to take what comes.
-            grace: seconds to wait for the slow once `need` have answered; then they are cancelled and recorded
-                as late. None waits for everybody.
+            grace: seconds to wait for the slow once `need` have answered, and at least one; then they are cancelled and
+                recorded as late. None waits for everybody.
 
         Raises:
             TooFewReplies: fewer than `need` usable replies; says who failed and why.
@@ -651,7 +651,7 @@ class Run:
                 if place % BATCH == BATCH - 1:
                     await asyncio.sleep(0)
             if grace is not None and tasks and self._shared.record is None:
-                await _stragglers(tasks.values(), need, grace)
+                await _stragglers(tasks.values(), max(need, 1), grace)
         return self._quorum(tasks, asked, need)
 
     def _quorum(self, tasks: Mapping[Seat, _Asked], asked: Sequence[Ask], need: int) -> dict[Seat, Reply]:

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from motet.errors import UsageError
+
 
 class Topology(Protocol):
     """Gives the places that agent `i` of `n` hears in `round` (1 is the first in which anything is heard)."""
@@ -49,6 +51,10 @@ class Ring:
     """
 
     reach: int = 1
+
+    def __post_init__(self) -> None:
+        if self.reach < 0:
+            raise UsageError(f"a ring can't reach {self.reach} to either side: give 0 or more")
 
     def __call__(self, n: int, i: int, round: int) -> Sequence[int]:
         near = [(i + step) % n for step in range(-self.reach, self.reach + 1) if step]
@@ -89,6 +95,10 @@ class Sparse:
 
     degree: int = 2
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.degree < 0:
+            raise UsageError(f"nobody can hear {self.degree} others: give 0 or more")
 
     def __call__(self, n: int, i: int, round: int) -> Sequence[int]:
         others = [j for j in range(n) if j != i]

@@ -97,6 +97,35 @@ def test_weights() -> None:
     assert ask(sure).text == ask(Vote(saying("xxxxxy"), Plurality({"a5": 9}))).text == "y"
 
 
+def test_negative_weights_can_still_unseat_the_leader() -> None:
+    """Who speaks against what it says is waited for: at confidence 1 the answer is the full vote's."""
+    weights = {"a1": 0.5, "a2": -1.0}
+    result = ask(AdaptiveVote(saying("xyx"), weights=weights, confidence=1))
+    assert (result.text, result.usage.calls) == ("y", 3)
+    assert ask(Vote(saying("xyx"), Plurality(weights))).text == "y"
+    rng = random.Random(3)
+    for _ in range(60):
+        answers = "".join(rng.choices("xyz", k=rng.randint(1, 8)))
+        weights = {f"a{place}": float(rng.randint(-2, 3)) for place in range(len(answers))}
+        result = ask(AdaptiveVote(saying(answers), weights=weights, confidence=1))
+        assert result.text == ask(Vote(saying(answers), Plurality(weights))).text
+
+
+def test_it_is_unsure_of_a_leader_that_fewer_name() -> None:
+    """The rival of the Beta criterion is the answer with most heads, not the one with most weight."""
+    answers = "z" + "yx" * 6 + "y"
+    weights = {f"a{place}": 0.1 for place, said in enumerate(answers) if said == "y"} | {"a13": 10.0}
+    result = ask(AdaptiveVote(saying(answers), weights=weights))
+    assert (result.text, result.usage.calls) == ("y", 14)
+
+
+@pytest.mark.timeout(30)
+def test_a_large_torn_vote_does_not_hold_up_the_loop() -> None:
+    """Of 3,000 draws that never agree all but the last are asked, in seconds."""
+    pair = saying("xy")
+    assert ask(AdaptiveVote(pair * 1500)).usage.calls == 2999
+
+
 def test_who_abstains_or_fails_is_replaced() -> None:
     """They have no vote; others are asked until it is decided."""
     mute, dead = agent("mute", said=Reply("", finish="abstain")), agent("dead", said=down())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_compose import ask, calls, shape
 
-from motet import Exact, Judge, Logprob, ModelAgent, Reply, Sampling, Vote, perform
+from motet import Chat, Exact, Judge, Logprob, ModelAgent, Reply, Run, Sampling, Vote, perform
 from motet.backends.simulated import Simulated, World
 from motet.clock import run_virtual
 from motet.compose.anchor_fusion import AnchorFusion, act
@@ -100,6 +100,17 @@ def test_nobody_sure(judge: ModelAgent) -> None:
     result = ask(AnchorFusion(pool, draws=1, confidence=Judge(judge)))
     assert result.text == "4"
     assert "nobody is sure of anything" in notes(result)[-1]
+
+
+def test_a_confidence_that_is_no_number() -> None:
+    """NaN would let anybody win: the scorer is to be mended."""
+
+    class Broken:
+        async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
+            return float("nan") if reply.text == "5" else 0.5
+
+    with pytest.raises(UsageError, match="gave NaN for the reply of a"):
+        ask(AnchorFusion([agent("a", "5"), agent("b", "4")], draws=1, confidence=Broken()))
 
 
 def test_dead_and_mute_members() -> None:

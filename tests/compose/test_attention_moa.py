@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
-from acting import agent, down
+from acting import Doing, agent, down
 from test_compose import ask, calls, heard, shape
 
-from motet import Budget, ModelAgent, Reply, perform
+from motet import Budget, Chat, ModelAgent, Reply, perform
 from motet.backends.simulated import Simulated, World
 from motet.compose.attention_moa import CRITICISE, RESIDUAL, REVISE, REWRITE, STOP, AttentionMoA
 from motet.errors import UsageError
 from motet.message import Request
-from motet.run import Agent
+from motet.run import Agent, Run
 from motet.trace import CallStarted
 
 A, B = agent("a"), agent("b")
@@ -176,6 +176,45 @@ def test_the_best_so_far_is_given_when_the_money_ends() -> None:
     """Each layer's result is offered."""
     result = ask(AttentionMoA([A, B], writer("s1", "s2", "r2")), budget=Budget(calls=12))
     assert (result.text, result.stopped) == ("s1", "calls")
+
+
+def test_a_draft_is_given_when_the_time_ends() -> None:
+    """Also if critics do not come back at all: a draft is better than nothing."""
+
+    async def hanging(chat: Chat, run: Run) -> Reply:
+        if any(message.role == "assistant" for message in chat.messages):
+            await asyncio.sleep(100)
+        return Reply("draft")
+
+    stuck = [Doing(hanging, name) for name in "st"]
+    result = ask(AttentionMoA(stuck, writer("end")), budget=Budget(seconds=3))
+    assert (result.text, result.stopped) == ("draft", "seconds")
+
+
+def test_a_verdict_of_a_member_is_none() -> None:
+    """Where the summarizer fails, a member's reply stands for it, and what that says of stopping ends nothing."""
+    hostile = [agent(name, said="Verdict: STOP") for name in "st"]
+    result = ask(AttentionMoA(hostile, agent("dead", said=down()), layers=3))
+    drafts = [call for call in calls(result) if kind(call.request) == "draft" or "summary" in kind(call.request)]
+    assert len([call for call in drafts if call.agent == "s"]) == 3
+    assert not any("nothing new" in warning for warning in result.warnings)
+
+
+def test_two_seats_of_one_agent_are_two() -> None:
+    """Each seat has its own draft, remarks and reply, though the name is the same."""
+    left = iter(["x", "y"])
+
+    def said(request: Request) -> str:
+        return next(left) if kind(request) == "draft" else f"{kind(request)} of {own_turn(request)}"
+
+    def own_turn(request: Request) -> str:
+        return next(message.text for message in request.messages if message.role == "assistant")
+
+    twin = agent("twin", said=said)
+    result = ask(AttentionMoA([twin, twin], writer("end"), layers=1))
+    assert [sorted(heard(call)) for call in calls(result)[6:]] == [
+        ["remark of y", "revision of x"], ["remark of x", "revision of y"], ["rewritten of x", "rewritten of y"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("make", [lambda: AttentionMoA([A], B), lambda: AttentionMoA([A, B], B, layers=0)])

@@ -60,7 +60,7 @@ def test_unreadable_votes_are_left_out(nonsense: str) -> None:
     """What is no grade lowers nothing and is noted; a solution without any readable review is not chosen."""
     result = ask(Committee([A, B], reviewer({"Lyon": ["Grade: 3"] * 3, "Paris": [nonsense, "Grade: 4", nonsense]})))
     assert result.text == "Paris"
-    assert notes(result) == ["a review of reviewer could not be read and counts for nothing"]
+    assert notes(result) == ["reviewer gave no grade that could be read; that review counts for nothing"]
     unread = Committee([A, B], reviewer({"Lyon": ["Grade: 0"] * 3, "Paris": [nonsense] * 3}))
     assert ask(unread).text == "Lyon"
 
@@ -70,7 +70,10 @@ def test_no_review_at_all(said: object) -> None:
     """If no review can be read, the most frequent answer is given, and that is noted."""
     result = ask(Committee([B, A, C], agent("reviewer", said)))
     assert result.text == "Lyon"
-    assert "no review could be read; the most frequent answer is given instead" in notes(result)
+    assert notes(result) == [
+        "reviewer gave no grade that could be read; that review counts for nothing",
+        "no review could be read; the most frequent answer is given instead",
+    ]
 
 
 def test_a_lone_solution_is_not_reviewed() -> None:

@@ -55,11 +55,19 @@ def test_entropies_of_a_reply() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply("Paris"), Reply("Paris", logprobs=(Token("x", 0.0, (("x", 0.0), ("y", 0.0))),))]
+    "reply",
+    [
+        Reply("Paris"),
+        Reply("Paris", logprobs=(Token("x", 0.0, (("x", 0.0), ("y", 0.0))),)),
+        Reply("Paris", logprobs=(Token("x", -math.inf),) * 2),
+    ],
 )
 def test_no_entropies(reply: Reply) -> None:
-    """Without log-probabilities, or with ones that no distribution has, there are none."""
+    """Without log-probabilities, or with ones that no distribution has, there are none, and it is not given."""
     assert entropies(reply) is None
+    result = ask(EntropyJudge([agent("none", reply), agent("unsure", told("4", 0.5)), agent("sure", told("5", 0.9))]))
+    assert result.text == "5"
+    assert "can't be judged" in notes(result)[0]
 
 
 def test_features_of_rounds_and_agents() -> None:
@@ -159,6 +167,35 @@ def test_learn_finds_the_weights() -> None:
     odds = [sum(true[name] * each[name] for name in FEATURES) for each in candidates]
     right = [rng.random() < 1 / (1 + math.exp(-each)) for each in odds]
     assert learn(candidates, right) == pytest.approx(true, abs=0.3)
+
+
+@pytest.mark.parametrize(("scale", "ridge"), [(1, 1e-3), (100, 1), (100, 1e-3), (1e4, 1)])
+def test_learn_from_what_one_feature_tells_apart(scale: float, ridge: float) -> None:
+    """However large the numbers, and however little holds the weights: the loss is at its lowest."""
+    rng = random.Random(2)
+    candidates = [{name: rng.gauss(0, scale) for name in FEATURES} for _ in range(200)]
+    right = [each["mean"] < 0 for each in candidates]
+    found = learn(candidates, right, ridge=ridge)
+    assert found["mean"] < 0
+    assert all(abs(found["mean"]) > 3 * abs(found[name]) for name in FEATURES[1:])
+
+
+@pytest.mark.parametrize(
+    ("candidates", "right", "ridge"),
+    [
+        ([], [], 1.0),
+        ([dict.fromkeys(FEATURES, 1.0)], [], 1.0),
+        ([dict.fromkeys(FEATURES, math.nan)], [True], 1.0),
+        ([dict.fromkeys(FEATURES, 1.0)], [True], 0.0),
+        ([dict.fromkeys(FEATURES, 1.0)], [True], math.nan),
+    ],
+)
+def test_learn_refuses_what_teaches_nothing(
+    candidates: list[dict[str, float]], right: list[bool], ridge: float
+) -> None:
+    """Nothing, not as much of the one as of the other, NaN, and no ridge at all."""
+    with pytest.raises(ValueError, match="teach nothing"):
+        learn(candidates, right, ridge=ridge)
 
 
 def test_learn_from_one_kind_alone() -> None:

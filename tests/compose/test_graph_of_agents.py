@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pytest
@@ -19,8 +19,9 @@ from motet.compose.graph_of_agents import GraphOfAgents
 from motet.errors import UsageError
 from motet.message import Delta, Request
 from motet.outcome import Result
+from motet.route.base import Forecast
 from motet.route.by_topic import ByTopic
-from motet.run import Agent
+from motet.run import Agent, Run
 from motet.trace import CallStarted, Noted
 
 
@@ -101,6 +102,40 @@ def test_a_router_in_place_of_the_meta_agent() -> None:
     route = ByTopic({"d": {"law": 0.9}, "b": {"law": 0.8, "art": 0.1}, "a": {"law": 0.2}, "c": {"art": 0.9}})
     result = ask(GraphOfAgents(pool, k=2, route=route), "A question of art")
     assert [event.agent for event in result.trace if isinstance(event, CallStarted)][:2] == ["c", "d"]
+
+
+@dataclass(frozen=True)
+class Naming:
+    """A router that names these places."""
+
+    places: tuple[int, ...]
+
+    async def __call__(self, chat: Chat, agents: Sequence[Agent], run: Run, k: int) -> list[Forecast]:
+        return [Forecast(place, 0.5) for place in self.places]
+
+
+def test_a_router_that_says_nonsense() -> None:
+    """A place that is not there is nobody, and one that is named twice is one node; none at all is an error."""
+    pool = [node(name, GRADES) for name in "abcd"]
+    result = ask(GraphOfAgents(pool, k=2, route=Naming((9, 2, 2, -1, 1))))
+    assert [event.agent for event in result.trace if isinstance(event, CallStarted)][:2] == ["c", "b"]
+    assert ask(GraphOfAgents(pool, k=2, route=Naming((3,)))).text == "d"
+    with pytest.raises(UsageError, match="names none of the 4 agents"):
+        ask(GraphOfAgents(pool, k=2, route=Naming(())))
+
+
+def test_cards_have_letters_that_no_reply_has() -> None:
+    """Inside a mixture the chat has replies under A and B already: the cards come after them."""
+    pool = [node(name, about=f"field {name}") for name in "pqrs"]
+    meta = agent("meta", said=lambda request: "Ranking: F, E" if "<reply" in request.text else "Ranking: A, B")
+    result = ask(MixtureOfAgents([GraphOfAgents(pool, meta, k=2), node("z")], Synthesize(node("w"))))
+    first, second = [e.request.text for e in result.trace if isinstance(e, CallStarted) and e.agent == "meta"]
+    assert re.findall(r"^(\w): field", first, re.MULTILINE) == ["A", "B", "C", "D"]
+    assert re.findall(r"^(\w): field", second, re.MULTILINE) == ["C", "D", "E", "F"]
+    later = [
+        e.agent for e in result.trace if isinstance(e, CallStarted) and e.path.startswith("/moa/graph-of-agents#1")
+    ]
+    assert later == ["meta", "s", "r", "r", "s"]
 
 
 # ---- edges and message passing

@@ -84,6 +84,7 @@ def test_a_layer_in_which_everybody_fails() -> None:
         assert [sorted(heard(call)) for call in calls(result)][-3:] == (
             [["a", "b"], ["a", "b"], ["a", "a", "b", "b"]] if residual else [["a", "b"]] * 3
         )
+        assert any("nobody answered in layer 2" in warning for warning in result.warnings)
     dead = agent("dead", said=down("auth"))
     result = ask(MixtureOfAgents([A, dead], Synthesize(C), residual=True))
     assert (result.text, result.outcome.state) == ("c", "degraded")

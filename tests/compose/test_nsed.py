@@ -201,8 +201,8 @@ def test_unreadable_reviews(nonsense: str) -> None:
     some = ask(NSED([*team[1:], fixed("d", "6", FAIR)], rounds=1))
     assert some.text == "4"  # the one reviewer who can be read likes it
     assert notes(some) == [
-        "a review of b could not be read and counts for nothing",
-        "a review of c could not be read and counts for nothing",
+        "b gave no grade that could be read; that review counts for nothing",
+        "c gave no grade that could be read; that review counts for nothing",
     ]
 
 

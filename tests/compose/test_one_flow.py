@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -47,6 +48,19 @@ def test_the_conversation_before_stays_in_front() -> None:
     prompts = [call.request.messages for call in calls(run_virtual(perform(OneFlow(echoing()), chat)))]
     assert all(after[: len(before)] == before for before, after in pairwise(prompts))
     assert prompts[0][0] == Message("system", "Be kind.")
+
+
+def test_what_was_heard_before_stays_in_front() -> None:
+    """As a member of a mixture it hears others in one order in all its turns; a letter that one has stays its own."""
+    said = [Reply(f"r{place}", id=f"id{place}") for place in range(6)]
+    chat = hear(hear(Chat.of("r1"), said[:5], "Others:"), said[5:], labels=["B"])
+    first, *later = calls(run_virtual(perform(OneFlow(echoing()), chat)))
+    assert all(call.request.messages[: len(first.request.messages)] == first.request.messages for call in later)
+    shown = re.findall(r'<reply id="(\w+)">\n(\w+)', first.request.text)
+    assert [letter for letter, _ in shown] == ["A", "C", "D", "E", "F", "B"]
+    assert sorted(text for _, text in shown) == [reply.text for reply in said]
+    assert shown[-1] == ("B", "r5")
+    assert set(first.heard) == {reply.id for reply in said}
 
 
 def separately(model: ModelAgent) -> Doing:

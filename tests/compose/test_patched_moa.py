@@ -80,3 +80,9 @@ def test_no_draws() -> None:
     """Refused when it is made."""
     with pytest.raises(UsageError, match="at least 1 draws"):
         PatchedMoA(agent("a"), n=0)
+
+
+def test_an_optimization_that_is_none() -> None:
+    """Refused, and not taken for the mixture."""
+    with pytest.raises(UsageError, match="give bon, moa or mcts"):
+        PatchedMoA(agent("a"), "best_of_n")  # type: ignore[arg-type]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from acting import agent, down
-from test_compose import ask, calls, heard
+from test_compose import ask, calls, heard, shape
 
 from motet import Budget, Function, ModelAgent, Reply
 from motet.backends.calculator import calculate
@@ -25,6 +27,15 @@ READER, THINKER, COUNTER = agent("reader"), agent("thinker"), agent("counter")
 def refine(identifier: ModelAgent, **fields: object) -> Refine:
     """With a refiner for each kind."""
     return Refine(PUPIL, identifier, READER, THINKER, COUNTER, **fields)  # type: ignore[arg-type]
+
+
+def test_shape() -> None:
+    """One call and two a round, all in series: what an estimate counts is the most."""
+    assert shape(refine(agent("identifier"))) == (11, 11)
+    assert shape(Refine(PUPIL, PUPIL, rounds=2)) == (5, 5)
+    for verdicts in product(("misread", "concept", "miscalculation", "clean", "7"), repeat=2):
+        mixture = refine(finding(*(f"Verdict: {verdict}" for verdict in verdicts)), rounds=2)
+        assert ask(mixture).usage.calls <= 5, verdicts
 
 
 @pytest.mark.parametrize(

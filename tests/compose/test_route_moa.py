@@ -186,6 +186,9 @@ def test_topics_are_whole_words() -> None:
     table, pool = ByTopic({"a": {"art": 0.9, "law": 0.1}}, unknown=0.4), [agent("a"), agent("b")]
     assert run_virtual(forecasts("Art or what?")) == [0.9, 0.4]
     assert run_virtual(forecasts("Party or start?")) == [0.5, 0.4]
+    table = ByTopic({"a": {"c++": 0.9, "c": 0.3}, "b": {".net": 0.8, "net": 0.2}})
+    assert run_virtual(forecasts("Is C++ faster than .NET?")) == [pytest.approx(0.6), pytest.approx(0.5)]
+    assert run_virtual(forecasts("Is c faster than a net?")) == [0.3, 0.2]
 
 
 # ---- what goes wrong
@@ -204,6 +207,9 @@ def test_scores_without_a_reply() -> None:
     """A line of scores alone is no reply."""
     lone = agent("a", said="Scores: own=10")
     assert asked(ask(RouteMoA([lone, member("b", 9)], Plurality(), k=1)))[:2] == ["a", "b"]
+    result = ask(RouteMoA([lone], Plurality()))
+    assert isinstance(result.error, TooFewReplies)
+    assert "a stated scores and gave no reply to score" in notes(result)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from itertools import groupby
 import pytest
 from acting import agent, down
 
-from motet import Debate, ModelAgent, Plurality, Reply, Scripted, Synthesize, Vote, estimate, perform
+from motet import Budget, Debate, ModelAgent, Plurality, Reply, Scripted, Synthesize, Vote, estimate, perform
 from motet.backend import deltas
 from motet.backends.cached import Cached, Memory
 from motet.backends.simulated import Simulated, World
@@ -19,7 +20,7 @@ from motet.backends.wrapper import Wrapper
 from motet.batch import Turn, Turns, ask_batch
 from motet.clock import run_virtual
 from motet.compose.symbolic_moe import SymbolicMoE, profile, read_keywords
-from motet.errors import TooFewReplies, UsageError
+from motet.errors import BudgetExceeded, TooFewReplies, UsageError
 from motet.message import Delta, Request
 from motet.outcome import Result
 from motet.run import Agent
@@ -102,6 +103,22 @@ def test_without_profiles() -> None:
     assert "no expert has a profile, so all are alike" in notes(result)
 
 
+def test_the_only_draw_that_came_counts() -> None:
+    """Where the others failed there is no second to name a skill again."""
+    said = iter(["Keywords: law", *[down()] * 4])
+    known = {"a": {"law": 3.0}, "b": {"art": 9.0}}
+    words = agent("words", said=lambda request: next(said))
+    assert experts(ask(SymbolicMoE([A, B, C], Plurality(), words, known, k=1, recruit="top"))) == ["a"]
+
+
+def test_skills_are_those_of_the_pool_in_any_case() -> None:
+    """A skill of an agent that takes no part is none to be matched, and capitals make no other skill."""
+    known = {"a": {"Law": 4.0}, "b": {"lawns": 2.0, "law": 1.0}, "stranger": {"laws": 9.0}}
+    mixture = SymbolicMoE([A, B], Plurality(), agent("words", said="Keywords: laws"), known, k=1, recruit="top")
+    assert (mixture._known(["law", "laws"]), experts(ask(mixture))) == (["law", "lawns"], ["b"])
+    assert experts(ask(dataclasses.replace(mixture, keywords=agent("words", said="Keywords: Law")))) == ["a"]
+
+
 # ---- recruiting
 
 
@@ -156,11 +173,29 @@ def test_shape() -> None:
     assert (found.calls, found.depth) == (5 + 3 + 1, 3)
 
 
-@pytest.mark.parametrize("options", [{"agents": []}, {"k": 0}, {"draws": 0}, {"temperature": 0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"agents": []}, {"k": 0}, {"draws": 0}, {"temperature": 0}, {"recruit": "first"}, {"alike": "sound"}],
+    ids=str,
+)
 def test_nonsense_is_refused(options: dict[str, object]) -> None:
-    """No experts, none recruited, no draws, no temperature."""
+    """No experts, none recruited, no draws, no temperature, no such way to recruit or to match."""
     with pytest.raises(UsageError):
         SymbolicMoE(**{"agents": [A], "aggregate": Plurality(), **options})  # type: ignore[arg-type]
+
+
+def test_a_purse_that_skills_have_emptied() -> None:
+    """It is what the error says, and nobody else is recruited in place of those that could not be paid."""
+    result = ask(SymbolicMoE([A, B, C], Plurality(), words("law"), SKILLS, k=1), budget=Budget(calls=5))
+    assert (type(result.error), result.stopped) == (BudgetExceeded, "calls")
+    assert not any("others are" in text for text in notes(result))
+
+
+def test_grace_begins_with_a_reply() -> None:
+    """An expert that fails at once does not cut off those that are slow."""
+    pool = [agent("dead", said=down()), agent("slow", delay=5)]
+    result = ask(SymbolicMoE(pool, Plurality(), recruit="top", grace=1))
+    assert (result.text, result.seconds) == ("slow", pytest.approx(5))
 
 
 # ---- what it is worth
@@ -281,6 +316,20 @@ def test_one_failure_is_its_own() -> None:
     assert {result.outcome.state for result in results} == {"degraded"}
     results = run_virtual(ask_batch(agents[0], ["a", "b"]))
     assert all(result.error is not None for result in results)
+
+
+def test_a_crash_in_one_ends_the_others() -> None:
+    """A bug comes out as it is, and nobody goes on asking."""
+    log: list[str] = []
+
+    async def work() -> int:
+        one = pool(log)[0]
+        with pytest.raises(UsageError, match="the question is empty"):
+            await ask_batch(one, [WORLD.question(0).text, ""])
+        await asyncio.sleep(1)
+        return len(asyncio.all_tasks())
+
+    assert (run_virtual(work()), log) == (1, [])
 
 
 def test_whoever_is_cancelled_gives_its_turn_back() -> None:

@@ -96,6 +96,18 @@ def test_depth_is_bounded() -> None:
     assert max(map(len, levels)) == 1
 
 
+def test_a_deep_tree() -> None:
+    """A line of 1,200 revisions is no trouble."""
+    deep = TreeSearch(agent("one", said="x"), Given([("x", 0.5)]), simulations=1200, width=1, depth=1200, exploration=0)
+    assert ask(deep).usage.calls == 1200
+
+
+def test_a_score_that_is_no_number() -> None:
+    """NaN would let anybody win: the scorer is to be mended."""
+    with pytest.raises(UsageError, match="gave NaN for the reply of one"):
+        ask(TreeSearch(growing(), Given([("1", float("nan"))])))
+
+
 def test_it_ends_with_a_reply_that_is_good_enough() -> None:
     """A score of `accept` ends the search."""
     assert len(calls(ask(TreeSearch(growing(), Given([("1", 1.0)]), simulations=9)))) == 3

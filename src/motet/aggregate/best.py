@@ -8,6 +8,7 @@ from functools import partial
 
 import msgspec
 
+from motet.errors import UsageError
 from motet.message import Chat, Reply
 from motet.run import Run
 from motet.score.base import Scorer
@@ -33,8 +34,20 @@ async def scored(score: Scorer, chat: Chat, replies: Sequence[Reply], run: Run) 
     """The score of each reply, side by side; each is offered with its score, so that a spent purse gives the best."""
 
     async def one(reply: Reply, part: Run) -> float:
-        found = await score(chat, reply, part)
+        found = await sound(score, chat, reply, part)
         run.offer(reply, found)
         return found
 
     return await run.parts(partial(one, reply) for reply in replies)
+
+
+async def sound(score: Scorer, chat: Chat, reply: Reply, run: Run) -> float:
+    """The score of a reply.
+
+    Raises:
+        UsageError: it is NaN, of which nothing is more or less, so that the choice would go to anybody.
+    """
+    found = await score(chat, reply, run)
+    if found != found:
+        raise UsageError(f"a scorer gave NaN for the reply of {reply.agent}: scores are from 0 to 1; mend the scorer")
+    return found

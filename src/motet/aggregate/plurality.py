@@ -13,12 +13,14 @@ log(p / (1 - p)) (Nitzan and Paroush 1982).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
 
 from motet.answer import answer
+from motet.errors import UsageError
 from motet.message import Chat, Reply
 from motet.run import Run
 
@@ -58,6 +60,11 @@ class Plurality:
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        bad = [name for name, weight in self.weights.items() if not math.isfinite(weight)]
+        if bad:
+            raise UsageError(f"a vote can't count {self.weights[bad[0]]} for {bad[0]}: give a number as its weight")
 
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
         winner = plurality(replies, self.weights, chat.question)

@@ -46,22 +46,36 @@ class Entrant:
 
 
 def entrants(
-    named: Mapping[str, Agent], sample: Chat, *, members: bool = True, baselines: bool = True
+    named: Mapping[str, Agent],
+    sample: Chat,
+    *,
+    members: bool = True,
+    baselines: bool = True,
+    placebos: bool = True,
 ) -> dict[str, Entrant]:
     """Who answers, members first; self-consistency comes later, when it is known whose (see `copies_of`).
 
     Args:
         named: whom to bench.
-        sample: a task, to see in which mixtures agents hear one another.
-        members: whether the mixtures' members answer alone as well.
+        sample: a task, to see in which mixtures agents hear one another, and who only judges what others say.
+        members: whether the mixtures' members answer alone as well; judges and the like, who are never asked the
+            question itself, are none.
         baselines: whether the plain vote and the placebos are added.
+        placebos: whether the placebos are among these.
 
     Raises:
         MotetError: a mixture can't be performed at all; says why.
     """
     alone = {name: agent for name, agent in named.items() if not leaves(agent) or isinstance(agent, ModelAgent)}
     mixtures = {name: agent for name, agent in named.items() if name not in alone}
-    inner = dict(sorted({leaf.name: leaf for agent in mixtures.values() for leaf in leaves(agent)}.items()))
+    shapes = {name: estimate(agent, sample) for name, agent in mixtures.items()} if members or baselines else {}
+    inner = {
+        leaf.name: leaf
+        for name, agent in mixtures.items()
+        for leaf in leaves(agent)
+        if name not in shapes or leaf.name not in shapes[name].offices
+    }
+    inner = dict(sorted(inner.items()))
     if members:
         alone |= {name: leaf for name, leaf in inner.items() if name not in named}
     found = {name: Entrant(agent, "member") for name, agent in alone.items()}
@@ -73,7 +87,7 @@ def entrants(
                 found[PLAIN_VOTE] = Entrant(plain, "vote")
         for name, agent in mixtures.items():
             control = f"{name}, placebo"
-            if control not in named and estimate(agent, sample).listening:
+            if placebos and control not in named and shapes[name].listening:
                 found[control] = Entrant(agent, "placebo", of=name)
     return found
 

@@ -79,6 +79,9 @@ def run(
     baselines: Annotated[
         bool, typer.Option("--baselines/--no-baselines", help="Copies of the best member, plain vote, placebos.")
     ] = True,
+    placebos: Annotated[
+        bool, typer.Option("--placebos/--no-placebos", help="The placebos alone, if there are baselines.")
+    ] = True,
     n: Annotated[int | None, typer.Option("--n", metavar="N", min=1, help="How many tasks.")] = None,
     repeat: Annotated[int, typer.Option(metavar="N", min=1, help="How often each task is put.")] = 1,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Same seed, same run.")] = 0,
@@ -137,10 +140,12 @@ def run(
         for each in [*names, *filter(None, [judge])]:
             fetching.ensure(known, each)
     named = {each: known.agent(each) for each in names}
-    found = entrants(named, chat_of(tasks.tasks[0], tasks), members=members, baselines=baselines)
+    sample = chat_of(tasks.tasks[0], tasks)
+    found = entrants(named, sample, members=members, baselines=baselines, placebos=placebos)
     models = known.identities([*names, *filter(None, [judge])])
     judged = [judge, known.subset(judge)] if judge else []
-    name = name or _name(tasks, known, names, [models, members, baselines, repeat, seed, *judged])
+    without = [] if placebos else ["no placebos"]
+    name = name or _name(tasks, known, names, [models, members, baselines, repeat, seed, *without, *judged])
     with Journal(file or default_path()) as journal:
         earlier = _answered(journal, name, found)
         if dry_run or _unlimited(budget_usd, yes):

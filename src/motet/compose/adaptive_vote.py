@@ -13,7 +13,8 @@ Asking also ends when the leader can no longer be overtaken, whatever those who 
 
 Differences: the paper draws one at a time; here each wave asks as many as the vote needs at the least to be decided,
 all at once, so that no call is wasted and fewer are in series. Weights are motet's: the vote and "can't be overtaken"
-go by them, the Beta criterion by heads, since it is about draws. Whoever abstains or fails has no vote: a wave goes on
+go by them (who has a negative one may still speak against the leader), the Beta criterion by heads, since it is about
+draws: the leader's, and those of whichever other answer has most. Whoever abstains or fails has no vote: a wave goes on
 with those who did vote, and somebody else may be asked instead.
 
 This is no field of `Vote`, since a rule that stops has to count the votes itself: `Vote` takes any aggregator and asks
@@ -24,15 +25,16 @@ Shape: one call an agent at the most, in waves; at 0.95 the first wave is of 4.
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from motet.aggregate import Plurality
-from motet.aggregate.plurality import tally
-from motet.compose.base import at_least
+import msgspec
+
+from motet.aggregate.camps import camps
+from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply
 from motet.run import Agent, Run
@@ -45,7 +47,13 @@ def likelier(first: float, second: float) -> float:
     (0.96875, 0.8125)
     """
     draws = int(first + second) + 1
-    return sum(math.comb(draws, heads) for heads in range(int(first) + 1)) / (1 << draws)
+    ways = total = 1
+    for heads in range(1, int(first) + 1):
+        ways = (
+            ways * (draws - heads + 1) // heads
+        )  # each from the one before: `comb` anew takes seconds of a large vote
+        total += ways
+    return total / (1 << draws)
 
 
 @dataclass(frozen=True)
@@ -78,52 +86,66 @@ class AdaptiveVote:
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "replies it needs", self.need, self.name)
+        finite(self.name, weights=self.weights)
         if not 0.5 < self.confidence <= 1:
             raise UsageError(f"{self.name} stops at a confidence of {self.confidence}: give more than 0.5, 1 at most")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         replies: list[Reply] = []
+        first: dict[str, Reply] = {}
+        heads: dict[str, float] = {}
+        votes: dict[str, float] = {}
+        best: Reply | None = None
         waiting = list(self.agents)
         while waiting:
-            heads = tally(replies, question=chat.question)
-            votes = tally(replies, self.weights, chat.question)
             if len(replies) >= self.need and self._decided(heads, votes, waiting):
                 break
             wave = max(self._wave(heads, votes, waiting), self.need - len(replies))
             asks = [run.ask(agent, chat) for agent in waiting[:wave]]
             del waiting[:wave]
             with suppress(TooFewReplies):  # nobody in this wave voted
-                replies += await run.all(asks, grace=self.grace)
+                fresh = await run.all(asks, grace=self.grace)
+                replies += fresh
+                for said, places in camps(fresh, chat.question).items():
+                    first.setdefault(said, fresh[places[0]])
+                    heads[said] = heads.get(said, 0) + len(places)
+                    for place in places:
+                        votes[said] = votes.get(said, 0.0) + self.weights.get(fresh[place].agent, 1.0)
                 if len(replies) >= self.need:
-                    run.offer(await self._counted(chat, replies, run))
-        if len(replies) < self.need:
+                    sources = tuple(reply.id for reply in replies)
+                    best = run.offer(msgspec.structs.replace(first[_leader(votes)], agent="", sources=sources))
+        if best is None:
             raise TooFewReplies(self.need, len(replies), run.missing, run.abstained)
-        return await self._counted(chat, replies, run)
-
-    async def _counted(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
-        return await Plurality(self.weights)(chat, replies, run)
+        return best
 
     def _decided(self, heads: Mapping[str, float], votes: Mapping[str, float], waiting: Sequence[Agent]) -> bool:
         """Whether the leader is likely enough to win, or can't be overtaken by what those who wait may say."""
         if not votes:
             return False
-        leader, *rivals = sorted(votes, key=lambda said: -votes[said])  # the first given is the first of equals
-        if self.confidence < 1 and likelier(heads[leader], heads[rivals[0]] if rivals else 0) >= self.confidence:
+        leader = _leader(votes)
+        second = max((given for said, given in heads.items() if said != leader), default=0)
+        if self.confidence < 1 and likelier(heads[leader], second) >= self.confidence:
             return True
         left = sum(map(self._weight, waiting))
-        order = list(votes)
-        overtaken = ((votes[rival] + left, order.index(leader) > order.index(rival)) for rival in rivals)
-        return left <= votes[leader] and all(rival <= (votes[leader], False) for rival in overtaken)
+        lead, place = votes[leader], list(votes).index(leader)
+        rivals = ((given + left, place > at) for at, given in enumerate(votes.values()) if at != place)
+        return left <= lead and all(rival <= (lead, False) for rival in rivals)
 
     def _wave(self, heads: Mapping[str, float], votes: Mapping[str, float], waiting: Sequence[Agent]) -> int:
         """How many more votes it takes at the least, all for the leader, until the vote is decided."""
-        leader = max(votes, key=lambda said: votes[said], default="")
-        for size, agent in enumerate(waiting, 1):
-            heads = {**heads, leader: heads.get(leader, 0) + 1}
-            votes = {**votes, leader: votes.get(leader, 0) + self._weight(agent)}
-            if self._decided(heads, votes, waiting[size:]):
-                return size
-        return len(waiting)
+        leader = _leader(votes) if votes else ""
+
+        def decided(size: int) -> bool:
+            more = sum(map(self._weight, waiting[:size]))
+            then = {**heads, leader: heads.get(leader, 0) + size}
+            return self._decided(then, {**votes, leader: votes.get(leader, 0) + more}, waiting[size:])
+
+        return bisect_left(range(1, len(waiting)), True, key=decided) + 1
 
     def _weight(self, agent: Agent) -> float:
-        return self.weights.get(agent.name, 1.0)
+        """How far an agent can still bring a rival nearer to the leader: a negative vote for the leader does so too."""
+        return abs(self.weights.get(agent.name, 1.0))
+
+
+def _leader(votes: Mapping[str, float]) -> str:
+    return max(votes, key=lambda said: votes[said])  # the first given is the first of equals

@@ -33,6 +33,7 @@ from typing import ClassVar
 import msgspec
 
 from motet.aggregate import Plurality
+from motet.aggregate.best import sound
 from motet.aggregate.camps import camps
 from motet.compose.base import at_least
 from motet.message import Chat, Reply
@@ -105,7 +106,7 @@ class AnchorFusion:
         run.offer(await Plurality()(chat, replies, run))
         sure = [1.0] * len(replies)
         if self.confidence is not None:
-            sure = await run.parts(partial(self.confidence, chat, reply) for reply in replies)
+            sure = await run.parts(partial(sound, self.confidence, chat, reply) for reply in replies)
         answers = list(camps(replies, chat.question).values())
         scores = [
             [sum(sure[draw] for draw in camp if authors[draw] == place) / self.draws for camp in answers]

@@ -118,7 +118,8 @@ class AttentionMoA:
                 note = RESIDUAL if last or not self.early_stop else RESIDUAL + STOP
                 asked = hear(chat, [*results, summary], note, named)
                 result = await self._written(asked, [summary], run, final=last)
-                if self.early_stop and not last and read_choice(result.text.upper(), ("STOP",)):
+                said = result is not summary  # else the summarizer said nothing, and that one may be a member's own
+                if said and self.early_stop and not last and read_choice(result.text.upper(), ("STOP",)):
                     run.note(f"layer {layer} of {self.layers} brought nothing new, so it is the last")
                     return run.offer(summary)
             results.append(run.offer(result))
@@ -128,6 +129,8 @@ class AttentionMoA:
         """A layer's replies, each rewritten by whose it is after everybody has criticised it."""
         seats = range(len(self.agents))
         said = await run.each({i: run.ask(self.agents[i], chat) for i in seats}, need=need, grace=self.grace)
+        if need:
+            run.offer(next(iter(said.values())))  # in the first layer there is nothing better yet
         if not self.attention:
             return list(said.values())
         pairs = [(critic, author) for critic in said for author in said]

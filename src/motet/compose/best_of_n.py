@@ -2,8 +2,9 @@
 
 Cobbe et al., "Training Verifiers to Solve Math Word Problems", arXiv 2110.14168, where the scorer is a trained verifier
 and 100 solutions are drawn; Lightman et al., "Let's Verify Step by Step", arXiv 2305.20050, where it grades every step.
-No code of either was read. Here the scorer is any `Scorer`: a judge, unit tests, agreement, token probabilities.
-`n=3` is that of the best-of-n in codelion/optillm (`optillm/bon.py`, read), where a model rates its own replies.
+The first's public code (openai/grade-school-math) has no verifier; the second's was not read. Here the scorer is any
+`Scorer`: a judge, unit tests, agreement, token probabilities. `n=3` is that of the best-of-n in codelion/optillm
+(`optillm/bon.py`, read), where a model rates its own replies.
 
 `voters` is Cobbe et al.'s too: the most frequent answer among the best-scored few, so that one reply which merely
 pleases the verifier does not win alone (there, 3 to 5 of 100 draws do best).

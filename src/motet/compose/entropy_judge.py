@@ -15,11 +15,12 @@ Here, of each candidate:
 and the judge is linear: p(right) = 1 / (1 + exp(-sum of weight × feature)), up to a constant that decides nothing.
 `learn` fits the weights to graded candidates by ridge logistic regression. They are data in the configuration.
 
-Inferred: five features and a linear judge for 245 and trees, since trees are no plain data and the trained ones are
-not published. The default weights are -1 each, motet's choice of the paper's signs: it finds that less entropy is
-better at any stage, peaks always harm, and the answer's own tokens tell most. Its runs have two rounds; the default
-here is one, since it finds that the first settles most. In a further round each agent goes over its own reply again.
-Left out: stopping at the first candidate that is likely enough (its early-stop table).
+Inferred: five features and a linear judge for 245 and trees, since trees are no plain data and the trained ones are not
+published. The default weights are -1 each, motet's choice of the paper's signs: it finds that less entropy is better at
+any stage, peaks always harm, and the answer's own tokens tell most. It also finds that this differs by task, and turns
+round with models tuned by reinforcement, whose entropy is search: `learn` the weights of such. Its runs have two
+rounds; the default here is one, since it finds that the first settles most. In a further round each agent goes over its
+own reply again. Left out: stopping at the first candidate that is likely enough (its early-stop table).
 
 Shape: agents × rounds calls, rounds in series. Needs `logprobs` in its agents' sampling, the more alternatives the
 better (entropy.py says how the rest is counted). A candidate without them can't be judged and is not given; if none
@@ -36,12 +37,13 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from motet.aggregate import Plurality
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import UsageError
 from motet.message import Chat, Reply, recall
 from motet.run import Agent, Run
 
 if TYPE_CHECKING:
+    from motet.measure.arrays import Floats
     from motet.measure.entropy import TokenEntropy
 
 NOTE = "Go over your answer once more, and give it again, corrected where it has to be."
@@ -56,9 +58,10 @@ def entropies(reply: Reply) -> TokenEntropy | None:
     rows = [[logprob for _, logprob in token.top] or [token.logprob] for token in reply.logprobs]
     most = max(map(len, rows), default=0)
     try:
-        return token_entropy([row + [float("-inf")] * (most - len(row)) for row in rows]) if rows else None
+        found = token_entropy([row + [float("-inf")] * (most - len(row)) for row in rows]) if rows else None
     except ValueError:  # probabilities that sum to more than 1
         return None
+    return found if found and found.tokens else None  # none: tokens that can't be, all of them
 
 
 def features(rounds: Sequence[TokenEntropy], usual: float) -> dict[str, float]:
@@ -74,7 +77,10 @@ def learn(candidates: Sequence[Mapping[str, float]], right: Sequence[bool], *, r
     Args:
         candidates: the features of each.
         right: whether each was right.
-        ridge: how strongly weights are held near 0.
+        ridge: how strongly weights are held near 0; more than 0.
+
+    Raises:
+        ValueError: there are no candidates, not as many as verdicts (`right`), or numbers that are none.
 
     >>> sure, torn = dict.fromkeys(FEATURES, 0.1), dict.fromkeys(FEATURES, 0.9)
     >>> all(weight < 0 for weight in learn([sure, torn] * 20, [True, False] * 20).values())
@@ -84,10 +90,19 @@ def learn(candidates: Sequence[Mapping[str, float]], right: Sequence[bool], *, r
 
     x = np.array([[1.0, *(each[name] for name in FEATURES)] for each in candidates])
     y, held = np.array(right, dtype=float), ridge * np.diag([1e-6, *[1.0] * len(FEATURES)])
+    if not candidates or len(candidates) != len(right) or not np.isfinite(x).all() or not ridge > 0:
+        raise ValueError(
+            f"{len(candidates)} candidates, {len(right)} verdicts, or numbers that are none: teach nothing"
+        )
     w = np.zeros(x.shape[1])
-    for _ in range(25):  # Newton's steps; a handful is enough
-        p = 1 / (1 + np.exp(-x @ w))
-        w += np.linalg.solve((x.T * (p * (1 - p))) @ x + held, x.T @ (y - p) - held @ w)
+
+    def loss(w: Floats) -> float:
+        return float(np.logaddexp(0.0, (1 - 2 * y) * (x @ w)).sum() + w @ held @ w / 2)
+
+    for _ in range(25):  # Newton's steps, a handful is enough; halved where they lead too far
+        p = np.exp(-np.logaddexp(0.0, -(x @ w)))
+        step = np.linalg.solve((x.T * (p * (1 - p))) @ x + held, x.T @ (y - p) - held @ w)
+        w += next((step / 2**half for half in range(30) if loss(w + step / 2**half) <= loss(w)), 0 * step)
     return {name: round(float(weight), 3) for name, weight in zip(FEATURES, w[1:], strict=True)}
 
 
@@ -125,6 +140,7 @@ class EntropyJudge:
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "rounds", self.rounds, self.name)
+        finite(self.name, weights=self.weights, base=self.base)
         for unknown in self.weights.keys() - set(FEATURES):
             raise UsageError(f"{self.name} knows no feature {unknown!r}; there are: {', '.join(FEATURES)}")
 
@@ -144,9 +160,9 @@ class EntropyJudge:
         run.offer(replies[0])
         judged: dict[int, list[TokenEntropy]] = {}
         for place, rounds in told.items():
-            known = [found for found in map(entropies, rounds) if found is not None]
-            if entropies(rounds[-1]) is not None:
-                judged[place] = known
+            found = list(map(entropies, rounds))
+            if found[-1] is not None:
+                judged[place] = [each for each in found if each is not None]
         if len(judged) < len(told):
             run.note("replies without token log-probabilities can't be judged: set logprobs in their agents' sampling")
         if not judged:
@@ -155,7 +171,7 @@ class EntropyJudge:
         pool = fmean(rounds[-1].mean for rounds in judged.values())
         odds: dict[int, float] = {}
         for place, known in judged.items():
-            found = features(known, self.base.get(self.agents[place].name, pool))
-            odds[place] = sum(self.weights.get(name, 0.0) * value for name, value in found.items())
+            given = features(known, self.base.get(self.agents[place].name, pool))
+            odds[place] = sum(self.weights.get(name, 0.0) * value for name, value in given.items())
         best = said[max(odds, key=lambda place: odds[place])]
         return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))

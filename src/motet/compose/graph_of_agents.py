@@ -16,8 +16,9 @@ order in which the nodes were chosen stands and nobody is dropped (there the fir
 be ranked by scores that sum to 1, so they keep their order. On the way back the listeners hear the weaker nodes' new
 replies, as their prompt there says (the code gives them the old ones), and go on from their own newest, which is
 inferred. An agent is chosen once (the code allows an index twice), and who is heard stands best first instead of under
-words for relevance. Left out: the code's replacement of nodes that state a confidence below 0.1 by the meta agent, and
-k chosen by the question's stated difficulty.
+words for relevance. Of equals, the one that was chosen first is the stronger (there a generalist). Left out: the
+code's replacement of nodes that state a confidence below 0.1 by the meta agent, and k chosen by the question's stated
+difficulty.
 
 Shape: 2 × k + 1 calls at most for choice, answers and scores, k a round (2 × (k - 1) with `pool`), and the pool's;
 3 + 2 × rounds in series, and the pool's. Needs cards (`about`) and nodes that can end with a line of scores.
@@ -25,6 +26,7 @@ Shape: 2 × k + 1 calls at most for choice, answers and scores, k a round (2 × 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -36,7 +38,7 @@ from motet.compose.base import at_least
 from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.prompt import label
-from motet.route.base import Router
+from motet.route.base import Router, shortlist
 from motet.route.by_cards import ByCards
 from motet.run import Agent, Run
 
@@ -130,8 +132,8 @@ class GraphOfAgents:
         if len(self.agents) <= self.k:
             return list(self.agents)
         route = self.route or ByCards(self.meta or self.agents[0])
-        ranking = await route(chat, self.agents, run, self.k)
-        return [self.agents[forecast.place] for forecast in ranking[: self.k]]
+        ranking = shortlist(await route(chat, self.agents, run, self.k), self.agents, gap=math.inf)
+        return [self.agents[place] for place in [*ranking][: self.k]]
 
     async def _shares(
         self, nodes: Sequence[Agent], chat: Chat, said: Mapping[int, Reply], run: Run

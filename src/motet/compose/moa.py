@@ -75,10 +75,12 @@ class MixtureOfAgents:
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         replies: list[Reply] = []
-        for agents in self._by_layer():
+        for layer, agents in enumerate(self._by_layer(), 1):
             heard = hear(chat, replies, self.note) if replies else chat
             asks = (run.ask(agent, heard) for agent in agents)
             said = await run.all(asks, need=0 if replies else 1, grace=self.grace)
+            if not said:
+                run.note(f"nobody answered in layer {layer}; the replies of the one before stand")
             replies = [*said, *replies] if self.residual else said or replies
             run.offer(replies[0])
         return await self.aggregate(chat, replies, run)

@@ -17,10 +17,11 @@ public. Four parts, and what of them is inferred:
   state = gamma × state + votes of this round, where texts that give the same answer are one; what is weaker than one
   vote is forgotten, and agents hear only what is not, in the words that were supported most, not the whole history.
 
-It ends when the leader has the share `conviction` of all strength (the kit's winner conviction; there it adds up over
-rounds), or after `rounds`. The paper finds the best round to be the fifth or sixth, and worse after; 3 is motet's
-choice, for the cost, and so is gamma 0.5. Where no review of a round can be read, each proposal counts one vote; where
-nothing keeps a vote's support, the best supported of the last round is given. Both are noted.
+It ends when the leader has the share `conviction` of all strength that is left (after the kit's winner conviction,
+which is the share of all support, for and against, and adds up over rounds there), or after `rounds`. The paper finds
+the best round to be the fifth or sixth, and worse after; 3 is motet's choice, for the cost, and so is gamma 0.5. Where
+no review of a round can be read, each proposal counts one vote; where nothing keeps a vote's support, the best
+supported of the last round is given. Both are noted.
 
 Shape: N × N calls a round for a team of N, 2 × rounds in series, at most.
 """
@@ -34,7 +35,7 @@ from math import copysign, inf, sqrt
 from typing import ClassVar
 
 from motet.aggregate.camps import camps
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import UsageError
 from motet.measure.knapsack import seated
 from motet.message import Chat, Reply, hear
@@ -108,6 +109,7 @@ class NSED:
         at_least(2, "agents", self.agents, self.name)
         at_least(1, "rounds", self.rounds, self.name)
         at_least(1, "credits", self.credits, self.name)
+        finite(self.name, value=self.value)
         for name, share in (("gamma", self.gamma), ("conviction", self.conviction)):
             if not 0 <= share <= 1:
                 raise UsageError(f"{self.name}: {name} can't be {share:g}: give a share from 0 to 1")

@@ -12,7 +12,9 @@ before any question, and what it gives is `roles`. The default roles are motet's
 What is saved: with prompts of p1 < p2 < … < pk tokens, all but the last are read once instead of again and again, so
 p1 + … + p(k-1) of all p1 + … + pk tokens (and the replies but the last, where the cache keeps what was written).
 
-The team's earlier words stand as the model's own turns, not fenced: they are its own. A role that gives no usable reply
+The team's earlier words stand as the model's own turns, not fenced: they are its own. What was heard of others before
+(where it is itself a member of a mixture) gets its letters and its order once, for all roles: shuffled anew in each
+turn, it would be read anew. A role that gives no usable reply
 is passed over and noted.
 
 Shape: one call a role, all in series; needs a backend that keeps prompt prefixes, as most do.
@@ -20,13 +22,16 @@ Shape: one call a role, all in series; needs a backend that keeps prompt prefixe
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 from motet.compose.base import at_least
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply, recall
+from motet.prompt import label, labelled
 from motet.run import Agent, Run
 
 ROLES = (
@@ -65,6 +70,7 @@ class OneFlow:
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         said: Reply | None = None
+        chat = _settled(chat, run.rng)
         for turn, role in enumerate(self.roles, 1):
             ask = run.answer if turn == len(self.roles) else run.ask
             replies = await run.all([ask(self.agent, chat.note(role))], need=0)
@@ -76,3 +82,10 @@ class OneFlow:
         if said is None:
             raise TooFewReplies(1, 0, run.missing, run.abstained)
         return said
+
+
+def _settled(chat: Chat, rng: random.Random) -> Chat:
+    """`chat` with letters on all that was heard, so that every prompt made of it shows them in one order."""
+    used = {message.name for message in chat.heard}
+    heard = labelled(chat.heard, rng, (name for name in map(label, count()) if name not in used))
+    return Chat(tuple(next(heard) if each.source and each.role == "user" else each for each in chat.messages))

@@ -12,8 +12,9 @@ The first and the last are methods of their own here (`best_of_n`, `tree_search`
 agent as its own judge; this file adds the second, and the one call for all three. All are told apart by one field.
 
 Differences: draws are fenced under letters, shuffled once, so that the critique and the writer mean the same by a
-letter; the wording is motet's own. Without a usable critique the reply is written from the draws alone; without a
-usable reply, the most frequent answer of the draws is given; both are noted.
+letter; the wording is motet's own. The temperature is the agent's throughout (the code draws at 1, and criticises,
+rates and writes at 0.1). Without a usable critique the reply is written from the draws alone; without a usable reply,
+the most frequent answer of the draws is given; both are noted.
 
 Shape: n + 2 calls, 3 in series (`moa`); 2 × n, 2 in series (`bon`); 4 × n, 4 in series (`mcts`).
 """
@@ -27,6 +28,7 @@ from motet.aggregate import Plurality
 from motet.compose.base import at_least
 from motet.compose.best_of_n import BestOfN
 from motet.compose.tree_search import TreeSearch
+from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear
 from motet.prompt import label
 from motet.run import Agent, Run
@@ -74,6 +76,8 @@ class PatchedMoA:
 
     def __post_init__(self) -> None:
         at_least(1, "draws", self.n, self.name)
+        if self.optimization not in ("bon", "moa", "mcts"):
+            raise UsageError(f"{self.name} knows no optimization {self.optimization!r}: give bon, moa or mcts")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         if self.optimization == "bon":

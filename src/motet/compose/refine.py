@@ -11,18 +11,18 @@ in this order, is corrected before anything else is looked at again:
 
 Default from there: 5 rounds at most (`--max_steps`).
 
-Differences: there, the identifier is asked for each kind by itself, first for two flags about what was understood, then
-for a score that says how far the solution is right; here it is asked once, for the kind, and its words go to the
-refiner, fenced, to say where the error is. There, the concept's refiner looks formulas up in a graph of texts, and the
-calculation's has code written and run, and the base model puts the result into words; here each is any agent (one with
-a retrieval of its own; a calculator), and what it replies is the new reply. A refiner that abstains or fails, as a
-calculator does where there is no plain sum, leaves its work to the agent itself.
+Differences: there, the identifier breaks the question down first, and is then asked for each kind by itself, for two
+flags about what was understood and for a score each of concepts and of calculations; here it is asked once, for the
+kind, and its words go to the refiner, fenced, to say where the error is. There, the concept's refiner looks formulas up
+in a graph of texts, and the calculation's has code written and run, and the base model puts the result into words; here
+each is any agent (one with a retrieval of its own; a calculator), and what it replies is the new reply. A refiner that
+abstains or fails, as a calculator does where there is no plain sum, leaves its work to the agent itself.
 
 A verdict that can't be read corrects nothing: the reply stands, the loop ends, and that is noted, as it is when the
 rounds are over and no verdict was clean.
 
-Shape: 1 call and 2 a round at most (3 where a refiner leaves its work), all in series; an estimate, whose verdicts
-can't be read, counts 2 calls. Needs an identifier that tells right from wrong better than the agent.
+Shape: 1 call and 2 a round at most, all in series, and one more where a refiner leaves its work; an estimate takes
+every error for a misread question. Needs an identifier that tells right from wrong better than the agent.
 """
 
 from __future__ import annotations

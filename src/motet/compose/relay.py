@@ -31,7 +31,7 @@ from typing import ClassVar
 
 import msgspec
 
-from motet.errors import AgentFailed, BudgetExceeded, TooFewReplies, UsageError
+from motet.errors import AgentFailed, BudgetExceeded, Failure, TooFewReplies, UsageError
 from motet.message import Chat, Reply, hear
 from motet.run import Agent, Run
 from motet.score import Scorer
@@ -107,6 +107,12 @@ class Relay:
         led = await run.ask(self.strong, chat.note(self.lead) if self.lead else chat).settled()
         if isinstance(led, BudgetExceeded):
             raise led
-        if isinstance(led, AgentFailed) or led.state not in ("ok", "cut") or not led.text.strip():
-            return None
-        return run.offer(led)
+        if isinstance(led, AgentFailed):
+            run.missing += (led.failure,)
+        elif led.state == "abstained":
+            run.abstained += (led.agent,)
+        elif led.text.strip():  # whole or cut off
+            return run.offer(led)
+        else:
+            run.missing += (Failure(led.agent, "empty", "the reply was empty"),)
+        return None

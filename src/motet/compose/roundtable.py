@@ -37,7 +37,7 @@ import msgspec
 
 from motet.aggregate import Plurality
 from motet.ballot import read_choice
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.message import Chat, Message, Reply, hear
 from motet.prompt import label
 from motet.run import Agent, Run
@@ -119,6 +119,7 @@ class Roundtable:
 
     def __post_init__(self) -> None:
         at_least(1, "players", self.players, self.name)
+        finite(self.name, table=self.table)
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ import msgspec
 from motet.aggregate import Aggregator
 from motet.aggregate.synthesize import NOTE
 from motet.ballot import read_scores
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply, hear
 from motet.prompt import label
@@ -110,14 +110,15 @@ class RouteMoA:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "agents a layer", self.k, self.name)
         at_least(1, "layers", self.layers, self.name)
+        finite(self.name, least=0, gap=self.gap, accept=self.accept, cost=self.cost, latency=self.latency)
+        finite(self.name, weights=self.weights)
         if len(self.weights) != 3 or not self.weights[0] > 0 or min(self.weights) < 0:
             raise UsageError(f"{self.name} weighs by {self.weights}: give three weights of 0 or more, the first not 0")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         known = shortlist(await self.route(chat, self.agents, run, self.k), self.agents, self.gap)
         judged = Judged(self.weights, {place: forecast.quality for place, forecast in known.items()})
-        said: dict[int, Reply] = {}
-        layer = 0
+        said, layer = dict[int, Reply](), 0
         while layer < self.layers and known:
             active = ranked(known, judged.score, cost=self.cost, latency=self.latency)[: self.k]
             final = layer + 1 == self.layers or not any(self.weights[1:])
@@ -145,16 +146,16 @@ class RouteMoA:
         asked = chat if judged is None else chat.note(self.cross if shown else self.assess)
         if shown:
             asked = hear(asked, [said[place] for place in shown], self.note, labels)
-        found = await run.each(
-            {place: run.ask(self.agents[place], asked) for place in active}, need=0, grace=self.grace
-        )
+        asks = {place: run.ask(self.agents[place], asked) for place in active}
+        found = await run.each(asks, need=0, grace=self.grace)
         if judged is None:
             return found
         stated: dict[int, dict[str, float]] = {}
         for place, reply in list(found.items()):
             text, stated[place] = read_scores(reply.text, [OWN, *labels], SCALE)
             found[place] = msgspec.structs.replace(reply, text=text)
-            if not text:  # scores, and nothing to score
+            if not text:
+                run.note(f"{self.agents[place].name} stated scores and gave no reply to score")
                 del found[place], stated[place]
             elif OWN not in stated[place]:
                 run.note(f"{self.agents[place].name} stated no score of its own; its forecast counts")

@@ -4,8 +4,9 @@ Li, Lin, Xia and Jin, "Rethinking Mixture-of-Agents: Is Mixing Different Large L
 2502.00674. Their finding: draws of the best model, aggregated, often beat a mixture of different ones, since a
 mixture's quality falls with its members' average. In the sequential form (Self-MoA-Seq) the aggregator sees a window
 of fixed length: the synthesis so far, and as many new draws as there is room for; so any number of draws fits any
-context. Their window is 6 with 3 places kept for the synthesis so far, which is thereby favoured (section 5; there is
-no public code to read, so that the first window holds draws only is inferred).
+context. Their window is 6 with 3 places kept for the synthesis so far, which is thereby favoured (section 5). Their
+repository, wenzhe-li/Self-MoA, has a README and no code (read at 4d82ef7 and 3b515dd): that the first window holds
+draws only is inferred.
 
 Shape: draws + 1 calls, 2 in series; with a window, draws + one aggregation a window, in series after the draws.
 """
@@ -17,9 +18,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from motet.aggregate import Synthesize
+from motet.aggregate.plurality import plurality
 from motet.compose.base import at_least
 from motet.errors import UsageError
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, hear
 from motet.run import Agent, Run
 
 
@@ -59,6 +61,7 @@ class SelfMoA:
                 f"{self.name}: {self.kept} places of a window of {self.window} are kept for the synthesis so far: "
                 f"keep at least 1 and leave at least 1 for new draws"
             )
+        at_least(1, "places kept", self.kept, self.name)
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         aggregate = Synthesize(self.aggregator or self.agent)
@@ -71,9 +74,12 @@ class SelfMoA:
     async def _through_window(
         self, aggregate: Synthesize, window: int, chat: Chat, drawn: Sequence[Reply], run: Run
     ) -> Reply:
-        best = run.offer(await aggregate(chat, drawn[:window], run))
-        fresh = window - self.kept
-        for start in range(window, len(drawn), fresh):
-            shown = [*[best] * self.kept, *drawn[start : start + fresh]]
-            best = run.offer(await aggregate(chat, shown, run))
-        return best
+        shown, rest, fresh = drawn[:window], drawn[window:], window - self.kept
+        while rest:
+            asked = run.ask(aggregate.agent, hear(chat, shown, aggregate.note))  # only the last is the answer
+            written = await run.all([asked], need=0)
+            if not written:
+                run.note("a synthesis on the way failed; the most frequent answer is taken instead")
+            best = run.offer(written[0] if written else plurality(shown, question=chat.question))
+            shown, rest = [*[best] * self.kept, *rest[:fresh]], rest[fresh:]
+        return await aggregate(chat, shown, run)

@@ -6,7 +6,7 @@ files under prompt/, commits 0a0ee8d and d50b786). Every proposer has a role, a 
 think differently (role playing); of a layer's replies only k are heard by the next layer and by the aggregator
 (response selection); and when the replies agree, the layers that are left are not asked (early stopping). The three are
 the paper's ablations: without `roles`, `select=False`, `stop=False`; without all three it is `moa`. The defaults are
-the code's: 2 layers, 2 replies selected.
+the code's: 2 layers, 2 replies selected; its switches for the three are off unless given.
 
 Differences: the code has one agent decide both in one call that hears all replies; here, as in the paper's figure, the
 judge selects and the moderator decides, which is another call but hears only what was selected (that it does is

@@ -12,9 +12,11 @@ question that takes it and loses one for each wrong one (`profile`). Defaults fr
 strength raised to 1 / 0.5.
 
 Differences: skills are matched by their letters unless `alike="meaning"`, which is theirs (there by another embedding
-model); one that is like none is left out. Without any skill, experts are drawn by strength (there, all alike). If
-none of those drawn answers, others are drawn. Choosing the aggregator on a benchmark of its own (bench_aggr.py) is not
-done here: name the agent. The batch form, which loads each model once, is `motet.batch`.
+model); one that is like none is left out. A keyword may have 40 characters (there 20). Without any skill, experts are
+drawn by strength (there, all alike); where nobody did well in the skills, whoever has no record of them counts 0 in
+them, better than a bad one (there it is no candidate). If none of those drawn answers, others are drawn. Choosing the
+aggregator on a benchmark of its own (bench_aggr.py) is not done here: name the agent. The batch form, which loads each
+model once, is `motet.batch`.
 
 Shape: draws + k calls and the aggregator's, 3 in series; without profiles the keyword agent is not asked.
 """
@@ -30,7 +32,7 @@ from typing import ClassVar, Literal
 
 from motet.aggregate import Aggregator
 from motet.ballot import LOOKED_AT
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Message, Reply
 from motet.run import Agent, Run
@@ -80,7 +82,7 @@ class SymbolicMoE:
         keywords: who names the skills; the first agent if None.
         profiles: the experts' scores by agent and skill; an agent without any has none of the skills.
         k: experts that are recruited.
-        draws: how often the skills are named; with several, what is named only once is left out.
+        draws: how often the skills are named; if several draws come, what is named only once is left out.
         recruit: `sample` draws experts by their weights, the same one perhaps twice; `top` takes the k heaviest.
         temperature: the lower, the more the strength over all skills counts.
         alike: how a named skill finds its like in the profiles: by `letters`, or by `meaning` (the extra `embed`).
@@ -116,22 +118,33 @@ class SymbolicMoE:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "experts (k)", self.k, self.name)
         at_least(1, "draws", self.draws, self.name)
+        if self.recruit not in ("sample", "top") or self.alike not in ("letters", "meaning"):
+            raise UsageError(
+                f"{self.name} can't recruit by {self.recruit!r} and match by {self.alike!r}: recruit by sample or top, "
+                f"and match by letters or meaning"
+            )
+        finite(self.name, profiles=self.profiles, temperature=self.temperature)
         if not self.temperature > 0:
             raise UsageError(f"{self.name} has a temperature of {self.temperature:g}: give more than 0")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         skills = await self._skills(chat, run)
-        left, replies = list(self.agents), list[Reply]()
-        while left and not replies:
-            experts = self._recruited(left, skills, run)
-            replies = await run.all((run.ask(expert, chat) for expert in experts), need=0, grace=self.grace)
-            left = [agent for agent in left if agent not in experts]
-            if left and not replies:
-                run.note("none of the experts that were recruited answered; others are")
-        if not replies:
-            raise TooFewReplies(1, 0, run.missing, run.abstained)
+        replies = await self._answers(chat, skills, run)
         run.offer(replies[0])
         return await self.aggregate(chat, replies, run)
+
+    async def _answers(self, chat: Chat, skills: Sequence[str], run: Run) -> list[Reply]:
+        """The replies of the experts for these skills; if there are none, of the experts among the others."""
+        left = list(self.agents)
+        while True:
+            experts = self._recruited(left, skills, run)
+            left = [agent for agent in left if agent not in experts]
+            try:
+                return await run.all((run.ask(expert, chat) for expert in experts), grace=self.grace)
+            except TooFewReplies:
+                if not left:
+                    raise TooFewReplies(1, 0, run.missing, run.abstained) from None
+                run.note("none of the experts that were recruited answered; others are")
 
     async def _skills(self, chat: Chat, run: Run) -> list[str]:
         """The skills of the profiles that the question takes."""
@@ -142,28 +155,33 @@ class SymbolicMoE:
         writer = self.keywords or self.agents[0]
         said = await run.all((run.ask(writer, asked) for _ in range(self.draws)), need=0, grace=self.grace)
         named = Counter(word for reply in said for word in read_keywords(reply.text))
-        found = self._known([word for word, times in named.items() if times > 1 or self.draws == 1])
+        found = self._known([word for word, times in named.items() if times >= min(2, len(said))])
         if not found:
             run.note("no skill that the profiles know was named; experts are recruited by their strength alone")
         return found
 
     def _known(self, named: Sequence[str]) -> list[str]:
         """For each named skill the one in the profiles that is most like it."""
-        skills = {skill.lower(): skill for profile in self.profiles.values() for skill in profile}
+        skills = list(dict.fromkeys(skill for agent in self.agents for skill in self._profile(agent)))
         if self.alike == "letters" or not named:
-            near = [difflib.get_close_matches(word, skills, n=1) for word in named]
-            return [skills[word] for words in near for word in words]
+            return [skill for word in named for skill in difflib.get_close_matches(word, skills, n=1)]
         from motet.embed import embed
 
         vectors = embed([*skills, *named])
         nearest = (vectors[len(skills) :] @ vectors[: len(skills)].T).argmax(axis=1)
-        return [list(skills.values())[place] for place in nearest]
+        return [skills[place] for place in nearest]
+
+    def _profile(self, agent: Agent) -> Profile:
+        """An agent's scores by skill, in lower case as keywords are."""
+        return {skill.lower(): score for skill, score in self.profiles.get(agent.name, {}).items()}
 
     def _recruited(self, agents: Sequence[Agent], skills: Sequence[str], run: Run) -> list[Agent]:
         """The k experts for these skills."""
-        profiles = [self.profiles.get(agent.name, {}) for agent in agents]
+        profiles = [self._profile(agent) for agent in agents]
         suitable = _positive([sum(each.get(skill, 0.0) for skill in skills) for each in profiles])
-        strength = [total ** (1 / self.temperature) for total in _shifted([sum(each.values()) for each in profiles])]
+        totals = _shifted([sum(each.values()) for each in profiles])
+        most = max(totals) or 1.0  # shares of the most, since powers of totals may be too large for a number
+        strength = [(total / most) ** (1 / self.temperature) for total in totals]
         weights = [fits * strong for fits, strong in zip(suitable, strength, strict=True)]
         weights = weights if sum(weights) > 0 else suitable
         if self.recruit == "sample":

@@ -29,7 +29,7 @@ from typing import ClassVar
 import msgspec
 
 from motet.aggregate.best import scored
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import UsageError
 from motet.message import Chat, Reply, hear
 from motet.run import Agent, Run
@@ -43,34 +43,32 @@ NOTE = (
 
 @dataclass(eq=False)
 class Node:
-    """A place in the tree: a reply with its score, none at the root."""
+    """A place in the tree: a reply with its score, none at the root; `depth` replies from there."""
 
     parent: Node | None = None
     reply: Reply | None = None
     score: float = 0.0
+    depth: int = 0
     children: list[Node] = field(default_factory=list)
     visits: int = 0
     value: float = 0.0
 
-    @property
-    def depth(self) -> int:
-        """Replies from the root to here."""
-        return self.parent.depth + 1 if self.parent else 0
-
     def leaf(self, exploration: float) -> Node:
         """The leaf at the end of the walk down, by upper confidence bounds."""
-        if not self.children:
-            return self
-        logs = math.log(self.visits + 1)
-        best = max(self.children, key=lambda n: n.value / n.visits + exploration * math.sqrt(logs / n.visits))
-        return best.leaf(exploration)
+        node = self
+        while node.children:
+            weight = exploration * math.sqrt(math.log(node.visits + 1))
+            bounds = [child.value / child.visits + weight / math.sqrt(child.visits) for child in node.children]
+            node = node.children[bounds.index(max(bounds))]
+        return node
 
     def add(self, score: float) -> None:
         """Count a score here and in everything above."""
-        self.visits += 1
-        self.value += score
-        if self.parent:
-            self.parent.add(score)
+        node: Node | None = self
+        while node:
+            node.visits += 1
+            node.value += score
+            node = node.parent
 
 
 @dataclass(frozen=True)
@@ -113,6 +111,7 @@ class TreeSearch:
         at_least(1, "simulations", self.simulations, self.name)
         at_least(1, "replies a node", self.width, self.name)
         at_least(1, "levels", self.depth, self.name)
+        finite(self.name, least=0, accept=self.accept)
         if not 0 <= self.exploration < math.inf:
             raise UsageError(f"{self.name} can't explore with a weight of {self.exploration}: give 0 or more")
 
@@ -140,4 +139,4 @@ class TreeSearch:
         if not leaf.reply:
             run.offer(replies[0])
         scores = await scored(self.score, chat, replies, run)
-        return [Node(leaf, reply, score) for reply, score in zip(replies, scores, strict=True)]
+        return [Node(leaf, reply, score, leaf.depth + 1) for reply, score in zip(replies, scores, strict=True)]

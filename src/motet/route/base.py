@@ -6,6 +6,7 @@ expected of each.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -42,8 +43,11 @@ def shortlist(found: Sequence[Forecast], agents: Sequence[Agent], gap: float) ->
     """The forecasts that are at most `gap` worse than the best, by place.
 
     Raises:
-        UsageError: there are none of any of the agents.
+        UsageError: there are none of any of the agents, or one is no number.
     """
+    for forecast in found:
+        if math.isnan(forecast.quality):
+            raise UsageError(f"the router forecasts no number for agent {forecast.place}: give it scores that are some")
     found = [forecast for forecast in found if 0 <= forecast.place < len(agents)]
     if not found:
         raise UsageError(f"the router names none of the {len(agents)} agents: give it one that knows them")

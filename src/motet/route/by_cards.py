@@ -18,13 +18,16 @@ CHOOSE = (
     '"Ranking:" and lists the letters of the {k} best, the best first.'
 )
 
+NEAR = 0.1
+"""How much of quality lies between the first and the last of those that were named alike."""
+
 
 @dataclass(frozen=True)
 class ByCards:
     """An agent chooses by the others' cards: by their `about`, under letters, never by their names.
 
     Who is not chosen comes last, in the order given. Where no agent has a card, or the choice can't be read, that order
-    stands, and that is noted.
+    stands, and that is noted. A choice has no qualities: who is chosen is forecast near 1, who is not near 0.5.
 
     Args:
         agent: who chooses.
@@ -36,7 +39,7 @@ class ByCards:
 
     async def __call__(self, chat: Chat, agents: Sequence[Agent], run: Run, k: int) -> Sequence[Forecast]:
         cards = [str(getattr(agent, "about", "")).strip() for agent in agents]
-        labels = [label(place) for place in range(len(agents))]
+        labels = [label(len(chat.heard) + place) for place in range(len(agents))]  # replies have letters already
         named: Sequence[str] | None = ()
         if any(cards):
             known = [f"{name}: {card or 'nothing is known'}" for name, card in zip(labels, cards, strict=True)]
@@ -48,4 +51,6 @@ class ByCards:
         else:
             run.note("no agent has a card (`about`) to be chosen by; they stand in the order given")
         ranked = dict.fromkeys([*(named or ()), *labels])  # who was named comes first
-        return [Forecast(labels.index(name), 1 - place / len(ranked)) for place, name in enumerate(ranked)]
+        top = len(named or ())
+        qualities = [(1 if place < top else 0.5) - NEAR * place / len(ranked) for place in range(len(ranked))]
+        return [Forecast(labels.index(name), quality) for name, quality in zip(ranked, qualities, strict=True)]

@@ -35,7 +35,7 @@ class ByTopic:
 
     def _forecast(self, place: int, agent: Agent, question: str) -> Forecast:
         known = self.scores.get(agent.name, {})
-        asked = [known[topic] for topic in known if re.search(rf"(?i)\b{re.escape(topic)}\b", question)]
+        asked = [known[topic] for topic in known if re.search(rf"(?i)(?<!\w){re.escape(topic)}(?!\w)", question)]
         quality = fmean(asked or list(known.values()) or [self.unknown])
         usd = self.usd.get(agent.name, _longest(agent))
         return Forecast(place, quality, usd, self.seconds.get(agent.name, 0.0))

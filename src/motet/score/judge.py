@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from motet.ballot import read_grade
 from motet.errors import UsageError
-from motet.message import Chat, Message, Reply, hear
+from motet.message import Chat, Reply
 from motet.run import Agent, Run
 from motet.score.base import AS_ZERO
+from motet.score.review import reviewed
 
 NOTE = (
     "Below is a reply to this. Grade how correct and helpful it is, from 0 (wrong or useless) to {scale} (entirely "
@@ -41,11 +41,6 @@ class Judge:
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
         if not reply.usable:
             return 0.0
-        note = self.note.replace("{scale}", str(self.scale))
-        asked = hear(chat.add(Message("user", note)), [reply])  # the question is now to grade
-        said = await run.all([run.ask(self.agent, asked)], need=0)
-        grade = read_grade(said[0].text, self.scale) if said else None
-        if grade is None:
-            run.note(f"{self.agent.name} gave no grade that could be read; {AS_ZERO}")
-            return 0.0
-        return grade / self.scale
+        one = {"it": (self.agent, reply)}
+        grades = await reviewed(one, chat, run, self.note, scale=self.scale, otherwise=AS_ZERO)
+        return grades.get("it", 0.0) / self.scale

@@ -1,7 +1,7 @@
 """Review: what reviewers grade replies, each reply alone and blind, all side by side.
 
-The question put is that of a `Judge`; here nobody is given a grade that was not given: a review that can't be read is
-left out, and noted, so that whoever adds reviews up can tell a bad grade from none.
+Nobody is given a grade that was not given: a review that can't be read is left out, and noted, so that whoever adds
+reviews up can tell a bad grade from none. A `Judge` is one review, and takes none for 0.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ async def reviewed(
     *,
     scale: int = 10,
     grace: float | None = None,
+    otherwise: str = "that review counts for nothing",
 ) -> dict[Seat, float]:
     """The grades that could be read, from 0 to `scale`, under the keys of their reviews.
 
@@ -34,15 +35,16 @@ async def reviewed(
         note: what reviewers are told; `{scale}` stands for the scale. It should ask for a line "Grade: ...".
         scale: the best grade.
         grace: seconds to wait for the slow once one has answered; None waits for all.
+        otherwise: what the note of a missing grade says of it.
     """
     asked = chat.add(Message("user", note.replace("{scale}", str(scale))))  # the question is now to grade
     asks = {seat: run.ask(reviewer, hear(asked, [reply])) for seat, (reviewer, reply) in reviews.items()}
     said = await run.each(asks, need=0, grace=grace)
     grades: dict[Seat, float] = {}
-    for seat, review in said.items():
-        grade = read_grade(review.text, scale)
+    for seat, (reviewer, _) in reviews.items():
+        grade = read_grade(said[seat].text, scale) if seat in said else None
         if grade is None:
-            run.note(f"a review of {review.agent} could not be read and counts for nothing")
+            run.note(f"{reviewer.name} gave no grade that could be read; {otherwise}")
         else:
             grades[seat] = grade
     return grades
