@@ -1,6 +1,6 @@
 """What mixing gains on recorded answers of real models, for the methods that need no more than what members answer.
 
-    python benchmarks/recorded.py --out benchmarks/results/recorded.json
+    python benchmarks/recorded.py --cap 500 --jobs 2 --out benchmarks/results/recorded.json
 
 Half of a set's items, drawn at random, is graded: on it members are ranked, weights and profiles are learned by the
 methods' own functions, and a query scorer and a reviewer are fitted. On the other half the compositions are performed
@@ -439,8 +439,7 @@ def markdown(found: Mapping[str, object]) -> str:
 def main() -> None:
     """Measure and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    parser.add_argument("--folder", type=Path, default=Path(os.environ.get("MOTET_RECORDED") or beside))
+    parser.add_argument("--folder", type=Path, default=os.environ.get("MOTET_RECORDED"), help="of the sets' folders")
     parser.add_argument("--sets", nargs="+", default=list(CLASSES))
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--cap", type=int, default=1000, help="items asked a split, at the most")
@@ -450,6 +449,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.splits < 2:
         parser.error("an interval takes at least 2 splits")
+    if options.folder is None:
+        parser.error("no recorded results: give --folder, or set MOTET_RECORDED")
     began = time.perf_counter()
     sets: dict[str, object] = {}
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -131,30 +131,38 @@ def test_the_docs_have_the_figures_on_record(bench: dict[str, Any], report: dict
 
 
 def test_the_record_says_what_the_docs_say(report: dict[str, Any]) -> None:
-    """20 splits: the three best of mmlu_pro by vote are where all items have them (71.7), the adaptive vote is within
-    half a point of the full one at fewer calls, the vote of everybody is worse than the best single.
+    """20 splits: the vote of three is better than the best single and nobody is better than it, the adaptive vote is
+    within half a point of the full one at fewer calls, the vote of everybody is worse than the best single; on
+    mmlu_pro the vote of three is where all items have it (71.7).
     """
     assert (report["splits"], report["seed"]) == (20, 0)
     for name in ("mmlu_pro", "zeroeval_math_l5"):
         found = {line["method"]: line for line in report["sets"][name]["methods"]}
         everybody = report["sets"][name]["agents"]
-        assert found["vote of 3"]["to_best"][0] > 1.5
+        assert found["vote of 3"]["to_best"][1] > 0
+        better = [name for name, line in found.items() if line["to_vote"] and line["to_vote"][1] > 0]
+        assert better == ["oracle"]
         assert found["adaptive vote of 7"]["accuracy"] == pytest.approx(found["vote of 7"]["accuracy"], abs=0.5)
         assert found["adaptive vote of 7"]["calls"] < 6 < found["vote of 7"]["calls"]
         assert found[f"vote of {everybody}"]["to_best"][2] < 0
         assert found["oracle"]["accuracy"] == max(line["accuracy"] for line in found.values())
+    for name in ("bfcl_2024_08", "swebench_lite"):
+        lines = report["sets"][name]["methods"]
+        assert [line["method"] for line in lines if line["to_best"] and line["to_best"][1] > 0] == ["oracle"]
     mmlu = {line["method"]: line for line in report["sets"]["mmlu_pro"]["methods"]}
-    assert mmlu["vote of 3"]["accuracy"] == pytest.approx(71.7, abs=0.5)
+    assert mmlu["vote of 3"]["accuracy"] == pytest.approx(71.7, abs=1)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", ["swebench_lite", "bfcl_2024_08", "zeroeval_math_l5"])
 def test_other_splits_give_the_same(bench: dict[str, Any], report: dict[str, Any], name: str) -> None:
-    """Three splits of other seeds: every method's mean is within three of its standard deviations over splits."""
+    """Three splits of other seeds: every method's mean is within three of its standard deviations over splits, and
+    takes as many calls within a fifth: how long a shortlist is depends on what was learned.
+    """
     recorded(name)  # skips
     found = bench["measured"](bench["load"](FOLDER / name), splits=3, cap=1000, seed=100)
     for new, old in zip(found["methods"], report["sets"][name]["methods"], strict=True):
         assert new["method"] == old["method"]
         assert new["accuracy"] == pytest.approx(old["accuracy"], abs=3 * old["sd"])
-        assert new["calls"] == pytest.approx(old["calls"], rel=0.1)
+        assert new["calls"] == pytest.approx(old["calls"], rel=0.2)
