@@ -58,7 +58,9 @@ def learn(graded: Iterable[tuple[str, str, float]], *, classes: int = 2) -> dict
 
     Args:
         graded: a player, a topic and a grade from 0 (wrong) to 1 (right), for every answer that was graded.
-        classes: K, how many answers there are to choose from; 2 also for open answers.
+        classes: K, how many answers there are to choose from; where answers are open, how many different ones agents
+            give to a question at most. With 2 there, an agent that is right on less than half speaks against its own
+            answers, though chance would be right far more rarely.
 
     Returns:
         Log-odds of being right, by player and topic.
