@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motet.ballot import read_choice, read_grade, read_ranking
+from motet.ballot import MOST_STEPS, Plan, read_choice, read_grade, read_lines, read_plan, read_ranking
 
 LABELS = ["A", "B", "C"]
 WORDS = "I that reply A is a better than one but B and C are then by over followed 7 others , . : - > 10 / 3 ( ) 1. 2)"
@@ -204,3 +206,235 @@ def test_a_megabyte_is_read_in_no_time(text: str) -> None:
     for read in (lambda: read_ranking(text, LABELS), lambda: read_choice(text, LABELS), lambda: read_grade(text, 10)):
         read()
     assert time.process_time() - began < 1
+
+
+# ---- plans
+
+
+def steps(plan: Plan | None) -> list[tuple[str, str, list[int]]]:
+    """Who does what after which numbers."""
+    assert plan is not None
+    return [(step.who, step.text, [place + 1 for place in step.after]) for step in plan.steps]
+
+
+LOOK, WRITE = ("A", "look it up", []), ("B", "write it down", [1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. A: look it up\n2. B: write it down (after 1)",
+        "1) A: look it up\n2) B: write it down, after step 1.",
+        "Step 1: A: look it up\nStep 2: B: write it down [depends on 1]",
+        "**1.** **A:** look it up\n**2.** **B:** write it down (needs 1)",
+        "I have thought about it.\n\n## Plan:\n1. A: look it up\n\n2. b: write it down; after 1\n\nThat is all.",
+        "1. Agent A: look it up (after none)\n2. (B): write it down — after #1",
+        "- A: look it up\n- B: write it down (after 1)",
+        "  1. A: look\n     it up\n  2. B: write it\n     - down (after 1)".replace("- down", "down"),
+        "10. A: look it up\n20. B: write it down (after 10)",
+        '[{"do": "look it up", "who": "A"}, {"do": "write it down", "who": "B", "after": [1]}]',
+        '{"steps": [{"Do": "look it up", "Who": "a"}, {"task": "write it down", "who": "B", "after": "1"}]}',
+        'Here you are:\n```json\n["A: look it up", "B: write it down (after 1)"]\n```'.replace("A: ", "A: "),
+    ],
+)
+def test_plans(text: str) -> None:
+    """Numbers, dashes, tables: the same two steps, and nothing to find fault with."""
+    plan = read_plan(text, ["A", "B"])
+    assert steps(plan) == [LOOK, WRITE]
+    assert plan is not None
+    assert plan.faults == ()
+    assert plan.waves == ((0,), (1,))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "I would rather not.", "It is 7.", "3.5 metres", "7", "1.", "[]", "{}", "[1, 2]", "[[]]", '{"a": [], "b": []}',
+     "[" * 30_000, '[{"do": 3}]', "1.A: no", "Ranking: B, A", "1. ---", "null", '"1. A: look"', "[1"],
+)  # fmt: skip
+def test_no_plans(text: str) -> None:
+    """Prose, ballots, numbers, empty and broken lists are no plan."""
+    assert read_plan(text, ["A", "B"]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "fault"),
+    [
+        ("1. Z: look", [("", "look", [])], "step 1 is given to 'Z', who is nobody here"),
+        ("1. Zoologist: look", [("", "Zoologist: look", [])], "step 1 begins with 'Zoologist', who is nobody here"),
+        ('[{"do": "look", "who": "zoo"}]', [("", "look", [])], "step 1 is given to 'zoo', who is nobody here"),
+        ("1. A: look (after 1)", [("A", "look", [])], "step 1 waits for itself"),
+        ("1. A: look (after 7)", [("A", "look", [])], "step 1 comes after 7, which there is not"),
+        (
+            "1. A: x (after 3)\n2. A: y (after 1)\n3. A: z (after 2)\n4. B: end (after 3)",
+            [("A", "x", []), ("A", "y", [1]), ("A", "z", [2]), ("B", "end", [3])],
+            "steps 1, 2, 3 wait for each other and are done in the order written",
+        ),
+        ("1. A:\n2. B: write (after 1)", [("B", "write", [])], "step 1 says nothing and is left out"),
+        ("1. A: x\n2. A: y\n1. B: z", [("B", "z", [])], "there are several lists, of which the last is taken"),
+        (
+            "1. A: x\n2. A: y\n2. B: z (after 2)",
+            [("A", "x", []), ("A", "y", []), ("B", "z", [2])],
+            "numbers are not in order, so that the steps are counted as they stand",
+        ),
+    ],
+)
+def test_plans_with_faults(text: str, found: list[tuple[str, str, list[int]]], fault: str) -> None:
+    """Unknown recruits, cycles, steps that are not there, empty ones, two lists: mended so that it can be followed."""
+    plan = read_plan(text, ["A", "B"])
+    assert steps(plan) == found
+    assert plan is not None
+    assert fault in plan.faults
+
+
+def test_later_steps_may_come_first() -> None:
+    """A step may wait for one that is written below it, if that does not wait for it."""
+    plan = read_plan("1. write (after 2-3)\n2. ask\n3. look (after 2)")
+    assert steps(plan) == [("", "write", [2, 3]), ("", "ask", []), ("", "look", [2])]
+    assert plan is not None
+    assert plan.waves == ((1,), (2,), (0,))
+    assert plan.faults == ()
+
+
+def test_roles_that_repeat() -> None:
+    """A role that is cast twice is left out, whatever else is said of it; steps may repeat."""
+    text = "1. A: Chemist: knows acids\n2. B: *chemist*, who knows bases\n3. B: Lawyer"
+    plan = read_plan(text, ["A", "B"], unlike=True)
+    assert steps(plan) == [("A", "Chemist: knows acids", []), ("B", "Lawyer", [])]
+    assert plan is not None
+    assert plan.faults == ("step 2 repeats 'chemist' and is left out",)
+    assert len(steps(read_plan(text, ["A", "B"]))) == 3
+
+
+def test_too_many_steps() -> None:
+    """Only the first ones are taken, and nothing waits for the others."""
+    plan = read_plan("\n".join(f"{n}. do {n} (after {n + 1})" for n in range(1, 99)), most=2)
+    assert steps(plan) == [("", "do 1", [2]), ("", "do 2", [])]
+    assert plan is not None
+    assert plan.faults == ("only the first 2 of 98 steps are taken", "step 2 comes after 3, which there is not")
+    assert len(steps(read_plan("1. do\n" * 999))) == MOST_STEPS
+
+
+def test_a_colon_is_no_name() -> None:
+    """Without names to choose from nobody is named, and a sentence with a colon is no name."""
+    assert steps(read_plan("1. A: look it up")) == [("", "A: look it up", [])]
+    plan = read_plan("1. Find the capital of France: look it up", ["A"])
+    assert steps(plan) == [("", "Find the capital of France: look it up", [])]
+    assert plan is not None
+    assert plan.faults == ()
+
+
+EDGES = st.integers(1, 9).flatmap(
+    lambda n: st.tuples(
+        *[st.tuples(st.sampled_from(["A", "B", "C"]), st.sets(st.integers(1, n), max_size=4)) for _ in range(n)]
+    )
+)
+"""A plan: for each step who does it, and after which numbers, cycles and all."""
+_FORMS = ("numbers", "dashes", "json")
+
+
+def written(plan: Sequence[tuple[str, set[int]]], form: str) -> str:
+    """A plan as an agent would write it."""
+    if form == "json":
+        return json.dumps(
+            [{"do": f"part {n}", "who": who, "after": sorted(after)} for n, (who, after) in enumerate(plan, 1)]
+        )
+    lines = []
+    for number, (who, after) in enumerate(plan, 1):
+        end = f" (after {', '.join(map(str, sorted(after)))})" if after else ""
+        lines.append(f"{'-' if form == 'dashes' else f'{number}.'} {who}: part {number}{end}")
+    return "\n".join(lines)
+
+
+def closure(after: Mapping[int, set[int]]) -> dict[int, set[int]]:
+    """For each number all that it waits for, by going round until nothing is added."""
+    known = {number: set(others) for number, others in after.items()}
+    for _ in known:
+        for others in known.values():
+            others |= {far for other in others for far in known[other]}
+    return known
+
+
+@given(EDGES, st.sampled_from(_FORMS))
+def test_any_plan_can_be_followed(plan: tuple[tuple[str, set[int]], ...], form: str) -> None:
+    """Every step is kept, in order, with who does it; every wait that is in no cycle is kept, and no cycle is left;
+    there is a fault exactly if there was a cycle.
+    """
+    read = read_plan(written(plan, form), LABELS)
+    found = steps(read)
+    assert read is not None
+    assert [(who, text) for who, text, _ in found] == [(who, f"part {n}") for n, (who, _) in enumerate(plan, 1)]
+    far = closure({number: after for number, (_, after) in enumerate(plan, 1)})
+    for number, (_, after) in enumerate(plan, 1):
+        kept = {other for other in after if number not in far[other] or other < number}
+        assert set(found[number - 1][2]) == kept
+    assert bool(read.faults) == any(number in others for number, others in far.items())
+    assert sorted(place for wave in read.waves for place in wave) == list(range(len(plan)))
+
+
+TALK = st.one_of(
+    st.text(max_size=300),
+    st.lists(st.sampled_from([*"ABZ12", "1.", "2)", "- ", ":", "(", "after", ")", "\n", " ", '"', "[", "{", "]", "}",
+                              ",", "do", "who", "plan:", "```", "step", "1-3", "look"])).map("".join),
+    st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
+                 lambda each: st.lists(each, max_size=4) | st.dictionaries(
+                     st.sampled_from(["do", "who", "after", "task", "x"]), each, max_size=4)).map(json.dumps),
+)  # fmt: skip
+"""Prose, the signs that plans are made of in any order, and any JSON."""
+
+
+@given(TALK, st.sampled_from([None, ["A", "B"]]), st.integers(1, 4), st.booleans())
+def test_whatever_is_said(text: str, who: list[str] | None, most: int, unlike: bool) -> None:
+    """It is no plan, or one that can be followed: few steps that say something, of known people, in some order."""
+    plan = read_plan(text, who, most=most, unlike=unlike)
+    if plan is None:
+        return
+    assert 1 <= len(plan.steps) <= most
+    assert all(re.search(r"\w", step.text) and step.who in ("", *(who or ())) for step in plan.steps)
+    assert sorted(place for wave in plan.waves for place in wave) == list(range(len(plan.steps)))
+    done: set[int] = set()
+    for wave in plan.waves:
+        assert all(done.issuperset(plan.steps[place].after) for place in wave)
+        done.update(wave)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Nd"], exclude_characters="-*+•–[{")))
+def test_no_list_no_plan(text: str) -> None:
+    """A text without any digit, dash or bracket is never a plan."""
+    assert read_plan(text, ["A"]) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1. " * 300_000, "1. A: " + "(after " * 200_000, "- \n" * 300_000, "[" * 10**6, "```[" * 300_000,
+     "1. x\n" * 300_000,
+     "plan: " * 200_000, "\n 1. A: x (after 1-999)" * 50_000, "[" + '{"do":"x","after":"1-999"},' * 700 + '"x"]',
+     "1. A: x" + "\n   more" * 100_000, "1. " + "*" * 10**6, "1." + " " * 10**6],
+)  # fmt: skip
+def test_a_megabyte_of_plan_is_read_in_no_time(text: str) -> None:
+    """However long and odd a plan is, it is read at once."""
+    import time
+
+    began = time.process_time()
+    read_plan(text, ["A", "B"])
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Search: rain", ["rain"]),
+        ("I want rain.\n**Search:** *rain in Lyon*", ["rain in Lyon"]),
+        ("- search: a\n2. Search: b\nSearch 3: c", ["a", "b", "c"]),
+        ("Search:\nSearch: ", []),
+        ("My search: rain\nResearch: rain\nno search", []),
+        ("", []),
+    ],
+)
+def test_lines_with_a_word(text: str, found: list[str]) -> None:
+    """Only what follows on a line that begins with the word is read."""
+    assert read_lines(text, "search") == found
+
+
+def test_lines_of_a_hostile_text() -> None:
+    """A megabyte of almost such lines takes no time."""
+    assert read_lines("*- 1." * 200_000 + "\nsearch" * 1000, "search") == []

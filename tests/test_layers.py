@@ -25,7 +25,7 @@ LAYERS = (
     "budget trace",
     "backend outcome record journal/",
     "run",
-    "prompt fit tool topology perform view",
+    "prompt fit retrieve tool topology perform view",
     "agent",
     "score/",
     "aggregate/",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from acting import agent, down
 from test_compose import ask, calls, heard, shape
 
 from motet import Budget, Chat, Judge, ModelAgent, Reply, Run
+from motet.backends.simulated import Simulated, World
 from motet.compose.tree_search import Node, TreeSearch
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Request
@@ -141,3 +143,99 @@ def test_what_makes_no_sense(fields: dict[str, float]) -> None:
     """No simulations, replies or levels, or negative exploration: refused."""
     with pytest.raises(UsageError, match=r"at least 1|give 0 or more"):
         TreeSearch(A, Judge(B), **fields)  # type: ignore[arg-type]
+
+
+# ---- a pool of unlike agents
+
+
+def test_a_pool_shares_the_expansions() -> None:
+    """Each agent is asked in turn, as many calls as of one; unlike ones grade each other, never themselves."""
+    pool = [
+        agent(name, said=lambda request, name=name: "Grade: 5" if "Grade" in request.text else name) for name in "abcd"
+    ]
+    result = ask(TreeSearch(pool[0], pool=pool[1:], width=4))
+    asked = [call for call in calls(result) if "Grade" not in call.request.text]
+    assert [call.agent for call in asked[:4]] == ["a", "b", "c", "d"]
+    assert len(asked) == 8
+    for call in calls(result):
+        assert "Grade" not in call.request.text or heard(call) != [call.agent]
+
+
+def test_shape_of_a_pool() -> None:
+    """As with one agent: simulations × width calls, and one grade for each."""
+    assert shape(TreeSearch(A, pool=[B])) == (12, 4)
+    assert shape(TreeSearch(A, Judge(B), pool=[B], simulations=4, width=2)) == (16, 8)
+
+
+def test_one_agent_without_a_scorer_grades_itself() -> None:
+    """There is nobody else."""
+    one = agent("one", said=lambda request: "Grade: 5" if "Grade" in request.text else "x")
+    assert ask(TreeSearch(one)).usage.calls == 12
+
+
+def test_the_schedule_learns_whose_replies_score() -> None:
+    """With little rotation the agent whose replies score is asked again; by turns all are asked alike."""
+    good, bad = agent("good", said="good"), agent("bad", said="bad")
+    score = Given([("good", 0.9), ("bad", 0.1)])
+
+    def asked(**fields: object) -> int:
+        search = TreeSearch(bad, score, 6, 2, exploration=5, pool=[good], **fields)  # type: ignore[arg-type]
+        return [call.agent for call in calls(ask(search))].count("good")
+
+    assert asked(rotation=0.0) == 11
+    assert 6 <= asked(rotation=20.0) <= 8
+    assert asked(schedule="turns", rotation=0.0) == 6
+
+
+def test_who_gives_no_reply_is_not_scheduled_again() -> None:
+    """Its turns go to the others; where the first to be asked are all dead, the others are asked."""
+    dead = [agent(f"dead{n}", said=down()) for n in range(3)]
+    result = ask(TreeSearch(dead[0], Given([("a", 0.5)]), pool=[*dead[1:], A], width=3))
+    assert (result.text, result.outcome.state) == ("a", "single")
+    assert [call.agent for call in calls(result)].count("a") == 6
+    error = ask(TreeSearch(dead[0], Given([]), pool=dead[1:], width=2)).error
+    assert isinstance(error, TooFewReplies)
+    assert all(each.name in str(error) for each in dead)
+
+
+def test_a_schedule_that_is_none() -> None:
+    """It is refused, and so is a rotation below 0."""
+    for fields in ({"schedule": "random"}, {"rotation": -1.0}):
+        with pytest.raises(UsageError, match=r"give ucb or turns|rotation can't be"):
+            TreeSearch(A, Judge(B), **fields)  # type: ignore[arg-type]
+
+
+WORLD = World(seed=3)
+
+
+@dataclass(frozen=True)
+class Recognises:
+    """A scorer that gives 1 to a right answer and 0 to a wrong one, but errs on one in five texts."""
+
+    async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
+        question = WORLD.find(chat.question)
+        assert question is not None
+        said = question.answer_in(reply.text)
+        errs = random.Random(f"{question.number} {said}").random() < 0.2
+        return 0.9 * ((said == question.gold) != errs)
+
+
+def searched(rho: float, seats: int, n: int) -> float:
+    """The accuracy of trees over agents of accuracy 0.5, whose own draws mostly repeat their errors."""
+    pool = [ModelAgent(Simulated(f"s{k}", WORLD, 0.5, rho=rho, within=0.9), f"s{k}") for k in range(seats)]
+    search = TreeSearch(pool[0], Recognises(), width=4, pool=pool[1:])
+    right = [ask(search, q.text).text for q in WORLD.questions(n)]
+    return sum(q.answer_in(text) == q.gold for q, text in zip(WORLD.questions(n), right, strict=True)) / n
+
+
+def test_unlike_agents_beat_the_same_calls_of_one() -> None:
+    """At n = 60, seed 3, 8 replies a question: four agents that err apart are right on 82 %, one of them on 68 %."""
+    assert searched(0.0, 4, 60) - searched(0.0, 1, 60) > 0.1
+
+
+@pytest.mark.long
+def test_agents_that_err_together_gain_little() -> None:
+    """At n = 100, seed 3: four that err apart gain 20 points over one (58 to 78 %), errors shared to 0.9 leave 5."""
+    apart = searched(0.0, 4, 100) - searched(0.0, 1, 100)
+    together = searched(0.9, 4, 100) - searched(0.9, 1, 100)
+    assert together < apart / 2

@@ -6,6 +6,9 @@ others' replies. Defaults from there: everybody hears everybody, 2 rounds in all
 Stopping at agreement is motet's (`stop_at_agreement=False` is the paper's); others' texts are fenced and shuffled.
 Whom each hears is the `topology`: sparse ones cost less and often lose nothing (Li et al., arXiv 2406.11776).
 
+Other protocols have files of their own: in turn before a judge (`tit_for_tat`), in roles (`chat_eval`), under an
+evaluator (`agent_verse`), by personas (`multi_persona`). Any agents may debate in any of them, copies or unlike ones.
+
 Shape: agents × rounds calls at most, rounds in series.
 """
 
