@@ -115,7 +115,7 @@ class Pact:
     strategy: Strategy = "pact"
     scribe: Agent | None = None
     limit: int = 600
-    name: str = "pact"
+    name: str = "protocol"
 
     def __post_init__(self) -> None:
         at_least(1, "characters (limit)", self.limit, self.name)
