@@ -1,6 +1,7 @@
 """Where mixing stops paying: a mixture of unlike members against as many draws of the best one, on known truth.
 
     python benchmarks/dilution.py --out benchmarks/results/dilution.json
+    python benchmarks/dilution.py --figure docs/explanation/dilution.svg     # of the figures in --out; takes matplotlib
 
 Six proposals and an aggregator, which is the best member itself: two draws each of the best and of two others (a
 Mixture-of-Agents of one layer), or six of the best (Self-MoA; Li, Lin, Xia and Jin, arXiv 2502.00674). The best is
@@ -26,6 +27,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import NormalDist
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -39,6 +41,19 @@ CONFORMITY = 0.9
 WRONG = 3
 QUALITIES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 DISCRIMINATIONS = (0.0, 0.5, 1.0)
+
+
+class Curve(msgspec.Struct):
+    """What is drawn of one discrimination."""
+
+    discrimination: float
+    quality: list[float]
+    self_moa: float
+    moa: list[float]
+    gain_standard_error: list[float]
+    crossing: float | None
+    expected_self_moa: float
+    expected_moa: list[float]
 
 
 def member(world: World, name: str, accuracy: float, discrimination: float = 0.0) -> ModelAgent:
@@ -120,13 +135,60 @@ def curve(world: World, discrimination: float, n: int) -> dict[str, object]:
     }
 
 
+def draw(report: dict[str, object], path: Path) -> None:
+    """The gain of mixing over the quality of the added members, a curve for each discrimination."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "motet", "font.family": "sans-serif"}
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.2))
+    for each, colour in zip(
+        msgspec.convert(report["curves"], list[Curve]), ("#c2410c", "#6d28d9", "#047857"), strict=True
+    ):
+        x = [100 * quality for quality in each.quality]
+        gains = [100 * (moa - each.self_moa) for moa in each.moa]
+        bars = [196 * error for error in each.gain_standard_error]
+        axes.errorbar(
+            x,
+            gains,
+            bars,
+            color=colour,
+            marker="o",
+            capsize=3,
+            label=f"aggregator recognises {each.discrimination:.0%}",
+        )
+        axes.plot(x, [100 * (moa - each.expected_self_moa) for moa in each.expected_moa], color=colour, linestyle=":")
+        if each.crossing is not None:
+            axes.annotate(
+                f"{100 * each.crossing:.0f} %",
+                (100 * each.crossing, 0),
+                (0, 8 if each.discrimination else -16),
+                textcoords="offset points",
+                ha="center",
+                color=colour,
+            )
+    axes.axhline(0, color="#888", linewidth=1)
+    axes.set_xlabel("added members are right on … % (the best: 70 %)")
+    axes.set_ylabel("mixture less six draws of the best, points")
+    axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, bbox_inches="tight", facecolor="white", metadata={"Date": None})
+
+
 def main() -> None:
     """Measure and write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--n", type=int, default=700, help="questions a point")
     parser.add_argument("--seed", type=int, default=5, help="of the world")
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--figure", type=Path, default=None, help="only draw, from the figures that are there")
     options = parser.parse_args()
+    if options.figure:
+        there = options.out or Path(__file__).parent / "results" / "dilution.json"
+        draw(json.loads(there.read_text()), options.figure)
+        return
     began = time.perf_counter()
     world = World(seed=options.seed, wrong=WRONG)
     report = {

@@ -14,10 +14,12 @@ from motet.score import Scorer
 from motet.spec import load
 from motet.spec.fields import fields_of
 from motet.spec.registry import label, variants
+from motet.spec.source import DEFAULT
 from motet.topology import Topology
 
 MANUAL = Path(__file__).parent.parent / "docs" / "reference" / "config.md"
 TEXT = MANUAL.read_text("utf-8")
+MIXTURES = MANUAL.parents[1] / "how-to" / "mixtures.md"
 MY_AGENTS = """
 from dataclasses import dataclass
 from motet.run import Agent
@@ -97,3 +99,14 @@ def test_the_tables_are_those_of_the_code() -> None:
         for word, cls in variants(seam).items()
     ]
     assert table("| | word | keys |", seams) in TEXT
+
+
+def test_every_built_in_entry_is_told() -> None:
+    """The manual names each built-in model and agent; the page of mixtures has a line for each, and for no others."""
+    config = load(DEFAULT)
+    models, agents = re.findall(r"^\| (?:models|agents) \| (.*) \|$", TEXT, re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", models)) == set(config.models)
+    assert set(re.findall(r"`([\w-]+)`", agents)) == set(config.agents)
+    told = re.findall(r"^\| `([\w-]+)` \|", MIXTURES.read_text("utf-8"), re.MULTILINE)
+    assert sorted(told) == sorted(config.mixtures)
+    assert f"{len(told)} of them" in TEXT

@@ -24,15 +24,17 @@ from motet.bench.cell import Cell
 from motet.bench.results import results
 from motet.bench.run import Arm, read_run
 from motet.bench.runner import run_suite
-from motet.bench.sheet import Sheet
+from motet.bench.sheet import OTHER_REMARKS, Column, Sheet
 from motet.bench.suite import load_suite
 from motet.bench.task import Suite, Task
 from motet.budget import Budget
+from motet.compose.best_of_n import BestOfN
 from motet.compose.vote import Vote
 from motet.errors import BackendError, BudgetExceeded, UsageError
 from motet.journal import Journal
 from motet.message import Reply, Request, Sampling, Usage
 from motet.run import Agent
+from motet.score import Judge
 
 SUITE = load_suite("arithmetic", n=12)
 RIGHT = {task.input: task.target[0] for task in SUITE.tasks}
@@ -184,6 +186,22 @@ def test_failures_are_outcomes(journal: Journal) -> None:
     odd = msgspec.structs.replace(SUITE, scorer=raises)
     cells = run({"a": arms["a"]}, journal, name="raises", suite=odd)
     assert {(cell.score, cell.error) for cell in cells} == {(None, "ZeroDivisionError: a bug")}
+
+
+def test_remarks_are_counted(journal: Journal) -> None:
+    """A judge that can't be read falls back, and of how many answers that is so is counted and kept."""
+    judge = ModelAgent(Scripted("All are fine.", name="judge"), "judge")
+    members = [ModelAgent(knows(1, name), name) for name in "ab"]
+    arms: dict[str, Agent] = {"picks": BestOfN(members, Judge(judge), n=1), "a": members[0]}
+    for _ in range(2):  # made, and read again
+        sheet = Sheet.of(run(arms, journal))
+        a, picks = results(sheet, [Arm("picks", "mixture", ""), Arm("a", "member", "")]).lines
+        assert picks.remarks == {"judge gave no grade that could be read; that counts as 0": 12}
+        assert a.remarks == {}
+    column = Column(200, 1)
+    for place in range(200):
+        column.put((place, 0), Cell(str(place), "a", 0, 1.0, "full", remarks=(f"remark {place}",)))
+    assert (len(column.remarks), column.remarks[OTHER_REMARKS]) == (101, 100)
 
 
 def test_odd_options(journal: Journal) -> None:

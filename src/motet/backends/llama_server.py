@@ -48,8 +48,9 @@ PREFIXES_MIB = 128
 again: 46 KB a token for a model of 135M, so about 9 few-shot prompts."""
 MOST_THREADS = 8
 """More hardly help: the memory's bandwidth is the limit by then."""
-EXIT_SECONDS = 5.0
-"""How long the end of the process waits for calls to stop; each does at its next token."""
+EXIT_SECONDS = 30.0
+"""How long the end of the process waits for calls to stop: each does at its next token, at once but on a machine where
+others leave it hardly any time."""
 
 _KEY = os.urandom(16).hex()
 _registry: dict[tuple[object, ...], Server] = {}

@@ -59,6 +59,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
         asks: of a mixture, who was asked, in the order in which they were; empty for an agent by itself.
         kind: of the failure, one of `motet.errors.KINDS` where a call failed.
         notes: what the scorer had to say.
+        remarks: what was noted on the way to the answer, each once: a ballot that could not be read, what stood in.
     """
 
     task: str
@@ -74,6 +75,7 @@ class Cell(msgspec.Struct, frozen=True, omit_defaults=True):
     asks: tuple[Said, ...] = ()
     kind: str = ""
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def asks_of(trace: Trace) -> tuple[Said, ...]:

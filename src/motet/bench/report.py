@@ -30,6 +30,8 @@ BROWSED: Final = 2000
 """Tasks that a page holds at most, to be searched: with eight arms, some megabytes."""
 SHOWN: Final = 20_000
 """Characters of a text that a page holds at most."""
+MOST_REMARKS: Final = 4
+"""Remarks of an arm that are shown; the JSON has all."""
 FEW: Final = 6
 """Topics of which a table is picture enough."""
 PARTS: Final = {
@@ -70,6 +72,8 @@ def sections(run: BenchRun, sheet: Sheet, found: Results, *, cases: int = MOST) 
         Section("How good", _arms(found, opening)),
         Section("What an answer takes", _takes(found)),
     ]
+    if any(line.remarks for line in found.lines):
+        made.append(Section("What was noted on the way", _remarks(found)))
     if found.equal_budget:
         made.append(Section("For the same budget", _equal(found)))
     if found.placebos:
@@ -192,6 +196,19 @@ def _takes(found: Results) -> list[Block]:
     failed = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
     made: list[Block] = [Rows(columns, rows), Words(note, "note")]
     return [*made, Words(f"Failures: {failed}.", "warning")] if failed else made
+
+
+def _remarks(found: Results) -> list[Block]:
+    """Of each arm what was noted most often: verdicts that could not be read, and what stood in for them."""
+    rows = [
+        [line.arm, remark, f"{count:,}"]
+        for line in found.lines
+        for remark, count in list(line.remarks.items())[:MOST_REMARKS]
+    ]
+    note = (
+        "On the way to so many answers. What could not be read, or stood in for another, is never taken for a verdict."
+    )
+    return [Rows(["who", "what", "answers"], rows), Words(note, "note")]
 
 
 def _p(contrast: Contrast) -> str:

@@ -43,7 +43,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     correction is over the mixtures and the plain vote, over the other members, and over copies and placebos, each by
     themselves. Of `degraded` answers somebody was missing, though there is one. Calls, tokens, USD and seconds are a
     task's, and what its answer would take alone: calls shared with other arms are counted in each, and known ones take
-    as long as when they were made. `failures` counts the failed by kind.
+    as long as when they were made. `failures` counts the failed by kind, `remarks` the answers on the way to which
+    something was noted (a ballot that could not be read, what stood in for a judge), by its words.
     """
 
     arm: str
@@ -65,6 +66,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     failures: dict[str, int]
     ungraded: int
     unfit: bool
+    remarks: dict[str, int]
 
 
 class Bound(msgspec.Struct, frozen=True, kw_only=True):
@@ -237,6 +239,7 @@ def _line(arm: Arm, column: Column, scores: Floats, to_best: Contrast | None, se
         failures=dict(sorted(column.kinds.items())),
         ungraded=ungraded,
         unfit=column.unfit,
+        remarks=dict(sorted(column.remarks.items(), key=lambda each: (-each[1], each[0]))),
     )
 
 

@@ -45,7 +45,7 @@ from motet.message import Chat, Reply, Usage, digest, encoded
 from motet.outcome import Result
 from motet.perform import perform
 from motet.run import Agent
-from motet.trace import CallEnded, CallFailed, CallStarted
+from motet.trace import CallEnded, CallFailed, CallStarted, Noted
 
 LOOK = 0.2
 """Seconds between two looks whether another process has joined; what it has done meanwhile may be asked again."""
@@ -400,6 +400,7 @@ class _Runner:
             alone=msgspec.structs.replace(alone, usd=math.fsum(usage.usd for _, usage in calls.values())),
             seconds=seconds,
             asks=asks_of(result.trace),
+            remarks=tuple(dict.fromkeys(event.text for event in result.trace if isinstance(event, Noted))),
         )
         return await self._graded(job, chat, result, cell)
 

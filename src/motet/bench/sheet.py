@@ -27,6 +27,9 @@ UNFIT: Final = 0.1
 """The share of failed or ungraded answers of an arm above which nothing should be concluded from it."""
 STATES: Final = ("", "full", "degraded", "single", "abstained", "failed")
 """What became of an answer, by number; "" is one that is not there."""
+MOST_REMARKS: Final = 100
+"""Different remarks of an arm that are counted each by itself: some hold words of the question."""
+OTHER_REMARKS: Final = "other remarks"
 
 
 class Column:
@@ -39,9 +42,10 @@ class Column:
         paid: what all of them took, and what they saved.
         kinds: how many failed, by the kind of failure.
         swayed: of how many the judge did not hold to its choice.
+        remarks: on the way to how many something was noted, by its words.
     """
 
-    __slots__ = ("calls", "input", "kinds", "output", "paid", "scores", "seconds", "states", "swayed", "usd")
+    __slots__ = ("calls", "input", "kinds", "output", "paid", "remarks", "scores", "seconds", "states", "swayed", "usd")
 
     def __init__(self, tasks: int, draws: int) -> None:
         shape = (tasks, draws)
@@ -53,6 +57,7 @@ class Column:
         self.paid = Usage()
         self.kinds: Counter[str] = Counter()
         self.swayed = 0
+        self.remarks: Counter[str] = Counter()
 
     def put(self, place: tuple[int, int], cell: Cell) -> None:
         """Write an answer down."""
@@ -64,6 +69,9 @@ class Column:
         self.usd[place] = used.usd
         self.paid += cell.usage
         self.swayed += any(note.startswith(SWAYED) for note in cell.notes)
+        for remark in cell.remarks:
+            known = remark in self.remarks or len(self.remarks) < MOST_REMARKS
+            self.remarks[remark if known else OTHER_REMARKS] += 1
         if cell.state == "failed":
             self.kinds[cell.kind or "other"] += 1
 
