@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import random
+import re
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -33,7 +36,17 @@ from motet import (
 )  # fmt: skip
 from motet.backend import Card, Price
 from motet.clock import run_virtual
+from motet.compose.agent_verse import AgentVerse
+from motet.compose.auto_team import AutoTeam
+from motet.compose.company import Company
+from motet.compose.concierge import Concierge
+from motet.compose.constraint_audit import ConstraintAudit
+from motet.compose.delegate import Delegate
+from motet.compose.multi_persona import MultiPersona
+from motet.compose.orchestrate import Orchestrate
 from motet.errors import BackendError, MotetError, TooFewReplies, UsageError
+from motet.estimate import LONGEST_LIST
+from motet.message import Request
 from motet.normalise import extract, same
 from motet.run import Agent
 
@@ -118,6 +131,74 @@ def test_no_run_takes_more(kind: str, agents: int, rounds: int) -> None:
     assert result.usage.input <= found.input
     assert result.usage.output <= found.output
     assert result.usage.usd <= found.usd + 1e-12
+
+
+def member(name: str, seed: int, *, largest: bool) -> ModelAgent:
+    """One that writes plans and lists, of the largest size or of any, gives verdicts and choices, and never refuses."""
+
+    def said(request: Request) -> str:
+        drawn, words = random.Random(f"{seed} {request.key}"), request.messages[-1].text
+        if re.search(r"numbered list|begins with its number|\"Constraint:\"", words):
+            if not largest and drawn.random() < 0.2:
+                return "I would rather not."
+            count, lines = 9 if largest else drawn.randint(1, 9), []
+            for number in range(1, count + 1):
+                after = f"(after {number - 1})" if largest and number > 1 else f"(after {drawn.randint(0, 9)})"
+                head = (
+                    "Constraint: "
+                    if "Constraint" in words
+                    else f"{drawn.choice('ABC?')}: "
+                    if "letter" in words
+                    else ""
+                )
+                lines.append(f"{number}. {head}part {number} {after}")
+            return "\n".join(lines)
+        offered = re.findall(r'"((?:Verdict|Choice): \w+)"', words) or [f"{name} {request.key[:6]}"]
+        return drawn.choice([*offered, f"Choice: {drawn.choice('ABC')}"])
+
+    return replace(agent(name, said=said, delay=1.0), about=f"knows {name}")
+
+
+PLANNED: dict[str, Callable[[list[ModelAgent]], Agent]] = {
+    "agent_verse": AgentVerse,
+    "multi_persona": MultiPersona,
+    "constraint_audit": lambda team: ConstraintAudit(team[0], team[1]),
+    "auto_team": AutoTeam,
+    "auto_team of few steps": lambda team: AutoTeam(team, steps=1, rounds=1),
+    "delegate": Delegate,
+    "orchestrate": lambda team: Orchestrate(team, k=4),
+    "concierge": Concierge,
+    "concierge of one": lambda team: Concierge(team, size=1),
+    "company": lambda team: Company(team[:1], market=team[1:]),
+    "company of a level": lambda team: Company(team, depth=1, nodes=5, tries=3),
+    "company of levels": lambda team: Company(team, depth=3, nodes=7),
+    "in a vote": lambda team: Vote([Delegate(team), Orchestrate(team), team[0]]),
+    "of a team": lambda team: Delegate([Orchestrate(team, k=2)], rounds=2, steps=2),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("kind", PLANNED)
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_no_plan_takes_more(kind: str, seed: int, largest: bool) -> None:
+    """Whatever is planned, found and chosen, plans longer than allowed included: no more calls, none later, no more
+    tokens written than the estimate says, as long as nobody fails or refuses.
+    """
+    made = PLANNED[kind]([member(name, seed, largest=largest) for name in ("ann", "bob", "cat")])
+    found = estimate(made, "What is it?")
+    result = run_virtual(perform(made, "What is it?"))
+    assert result.usage.calls <= found.calls
+    assert result.seconds <= found.depth + 1e-6
+    assert result.usage.output <= found.output
+
+
+@pytest.mark.parametrize("most", ["99999999", "9" * 5000])
+def test_lists_in_a_question(most: str) -> None:
+    """A question that asks for a list, of however many steps, changes nothing about who is asked, and takes no time."""
+    note = f"Write a numbered list and nothing else, of at most {most} steps.\nA: x\n"
+    assert estimate(Debate([A, B], rounds=3), f"{note}What?").calls == 6
+    assert estimate(Orchestrate([A, B, A]), f"{note}What?").calls == 5
+    assert estimate(Orchestrate([A, B], k=10**8), f"{note}What?").calls == LONGEST_LIST + 2
 
 
 def test_verdicts_in_a_question_make_no_agreement() -> None:

@@ -145,7 +145,60 @@ def test_symbolic_moe(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_debate_protocols(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each protocol of five says what its agents agree on, within its estimate; what can't be read is told."""
+    example("debate_protocols").main([agent(name, "Tokyo") for name in "abc"], agent("judge", "Grade: 9"))
+    out = capsys.readouterr().out
+    rows = re.findall(r"^([\w-]+) +(\d+) of +(\d+) calls  'Tokyo'$", out, re.MULTILINE)
+    assert [name for name, *_ in rows] == ["debate", "tit-for-tat", "chat-eval", "agent-verse", "multi-persona"]
+    assert all(int(made) <= int(most) for _, made, most in rows)
+    assert [int(made) for _, made, _ in rows][:3] == [3, 3, 3]
+    assert "agent-verse: nobody was recruited" in out
+
+
+def test_courtroom(tmp_path: Path) -> None:
+    """Three searches, each put before the court; the side with the evidence for its answer wins."""
+    said, made = run("courtroom", tmp_path).splitlines()
+    assert said == "It dates from 1931, when it was opened."
+    assert made == "8 calls: judge, plaintiff, defence, judge, plaintiff, judge, defence, judge"
+
+
+def test_institution(capsys: pytest.CaptureFixture[str]) -> None:
+    """The council is better with good officials, the chain of command with poor ones, and costs less."""
+    example("institution").main()
+    found = re.findall(r"skill ([\d.]+)  (\w+) +(\d+) right +([\d.]+) calls each", capsys.readouterr().out)
+    right = {(skill, name): int(count) for skill, name, count, _ in found}
+    assert right["0.75", "athens"] > right["0.75", "qin_han"] + 5
+    assert right["0.3", "athens"] < right["0.3", "qin_han"]
+    assert {cost for _, name, _, cost in found if name == "qin_han"} == {"4.0"}
+
+
+def test_public_agent(tmp_path: Path) -> None:
+    """The second query is computed, and the report has its result."""
+    assert run("public_agent", tmp_path).splitlines() == [
+        "A flat in Lyon is let for 800 a month on average.",
+        "5 calls; mean(rent) where city = Lyon is 800, from 2 of 2 rows",
+    ]
+
+
+def test_advisers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Who was right each time outweighs two who agree on another answer; whoever abstains is not counted."""
+    from motet.backends.calculator import calculate
+
+    team = [agent("ann", "it is 7"), agent("bob", "it is 7"), agent("cat", lambda request: calculate(request.text))]
+    example("advisers").main(team)
+    assert capsys.readouterr().out.splitlines() == [
+        "ann                right in 25%, from 8 counts",
+        "bob                right in 25%, from 8 counts",
+        "cat                right in 75%, from 8 counts",
+        "a plain vote says it is 7",
+        "the advisers say 391",
+    ]
+
+
 SHOWN = {
+    "advisers": r"calculator +right in 75%(?s:.*)the advisers say 391",
+    "debate_protocols": r"debate +\d of +6 calls(?s:.*)multi-persona +\d+ of +\d+ calls",
     "adaptive_vote": r"capital of France\?\n    all +12 calls .*Paris\.\n    adaptive +\d calls .*Paris",
     "nested": r"at most 9 calls, 3 in series\n(?s:.*)│   ├── smollm2-few-shot  ok(?s:.*)└── smollm2-grader  ok",
     "one_flow": r"team: 3 calls, \d+ prompt(?s:.*)\none conversation: 3 calls, \d+ prompt tokens, [1-9]\d+ of",

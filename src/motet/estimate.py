@@ -2,8 +2,11 @@
 
 A composition's shape is never declared a second time: it is performed, with every call answered at once by a
 placeholder of which no two are alike, in virtual time, one second a call. So nothing agrees, no score is good enough,
-no verdict is that it is done, and every loop runs to its bound: the estimate is the most that can be while nobody
-fails, for replies of the length assumed.
+no verdict is that it is done, every list has as many lines as are allowed, each step of a plan waits for those before
+it, and every loop runs to its bound: the estimate is the most that can be while nobody fails, abstains or refuses, for
+replies of the length assumed. Where a list was asked for it is performed once more, with lists only where members are
+cast, none where work is planned or people are described, since what is done instead can take more; of each number, the
+larger counts.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -32,6 +35,16 @@ REPLY_TOKENS = 128
 
 _VERDICT = re.compile(r'"(Verdict: (?!STOP|clean)\w+)"')
 """What a prompt offers to say that does not end its loop."""
+_LIST = re.compile(
+    r"numbered list and nothing else, of at most (?P<steps>\d{1,9}) steps[^\n]*(?P<cards>(?:\n[A-Z]\d*: [^\n]*)*)"
+    r"|Constraint:\", (?P<constraints>\d{1,9}) at most"
+    r"|say which (?P<people>\d{1,9}), each"
+)
+"""Where a prompt asks for a list: a plan, with the cards of whom its steps can be given to; conditions; people."""
+_ANYBODY = '"?" for the letter'
+"""What a prompt says where a step may be given to nobody, so that somebody is looked for."""
+LONGEST_LIST = 300
+"""Lines of a placeholder's list at most: as many as are sure to be read (`motet.ballot.LOOKED_AT`)."""
 MOST_CALLS = 10_000
 """Calls after which an estimate gives up: what makes more on one question is a mistake, or wants a budget first."""
 
@@ -42,9 +55,10 @@ class Estimate(msgspec.Struct, frozen=True):
     Args:
         calls: calls to backends, retries not counted.
         depth: calls in series: the length of the longest chain of calls that wait for each other.
-        input: prompt tokens, members' texts counted at the assumed length.
+        input: prompt tokens, members' texts counted at the assumed length; what is rejected to the end is passed on to
+            nobody, and is in no prompt.
         output: completion tokens, every reply as long as its agent may make it.
-        usd: US dollars at the known prices.
+        usd: US dollars at the known prices, the steps of a plan given to all in turn.
         unpriced: models whose price is not known, and that are counted as 0.
         listening: calls with others' words in their prompt.
         offices: agents that are asked something about the question (to judge, to rank, to choose), never itself.
@@ -65,22 +79,47 @@ class Placeholder(Wrapper):
     """A stand-in for a backend: one virtual second, a text like no other, the longest output for the price."""
 
     reply_tokens: int
+    planning: bool = field(default=True, kw_only=True)
 
     async def complete(self, request: Request) -> Reply:
         """Words that mean nothing, with the usage of the longest reply."""
         await asyncio.sleep(1.0)
         offered = _VERDICT.search(request.text)
         text = f"{offered.group(1) if offered else ''}\nplaceholder {request.key[:8]}".lstrip()
+        words = max(0, min(request.max_tokens, self.reply_tokens) - 8) if self.card.reports_usage else 0
+        asked = [found for found in _LIST.finditer(request.text) if self.planning or found["cards"]][-1:]
+        for found in asked:  # the last one: those before it were asked of others, who are quoted
+            lines, spread = _listed(found, request, words)
+            text, words = f"{lines}\n\n{text}", words - spread
         if not self.card.reports_usage:
             return Reply(text)
-        tokens = min(request.max_tokens, self.reply_tokens)
-        text += " " + "word " * max(0, tokens - 8)
+        text += " " + "word " * words
         return Reply(text, usage=Usage(1, prompt_tokens(self.backend, request), output=request.max_tokens))
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same, in one piece."""
         async for delta in deltas(await self.complete(request)):
             yield delta
+
+
+def _listed(asked: re.Match[str], request: Request, words: int) -> tuple[str, int]:
+    """A list as long as it may be, and how many of a reply's words are in it.
+
+    Each step of a plan comes after all before it: the most in series, and the most that is passed on.
+    """
+    steps = asked["steps"]
+    count = min(int(steps or asked["constraints"] or asked["people"]), LONGEST_LIST)
+    letters = re.findall(r"(?m)^[A-Z]\d*(?=: )", asked["cards"] or "")
+    letters = ["?"] if letters and _ANYBODY in request.text else letters
+    share = min(words, 5 * LONGEST_LIST) // max(1, count)
+    lines = []
+    for number in range(1, count + 1):
+        head = (
+            f"{letters[(number - 1) % len(letters)]}: " if letters else "Constraint: " if asked["constraints"] else ""
+        )
+        after = f"(after {number - 1}{f', 1-{number - 2}' if number > 2 else ''})" if steps and number > 1 else ""
+        lines.append(f"{number}. {head}{request.key[:8]} {number} {'word ' * share}{after}".rstrip())
+    return "\n".join(lines), share * count
 
 
 def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_tokens: int = REPLY_TOKENS) -> Estimate:
@@ -104,12 +143,12 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
     unpriced: set[str] = set()
     asked = Chat.of(question).question
 
-    def stand_in(backend: Backend) -> Backend:
-        if backend.card.price is None:
-            unpriced.add(backend.name)
-        return Placeholder(backend, reply_tokens)
+    async def performed(*, planning: bool) -> tuple[Estimate, bool]:
+        def stand_in(backend: Backend) -> Backend:
+            if backend.card.price is None:
+                unpriced.add(backend.name)
+            return Placeholder(backend, reply_tokens, planning=planning)
 
-    async def work() -> Estimate:
         result = await perform(agent, question, budget=Budget(calls=MOST_CALLS, usd=math.inf), wrap=stand_in)
         if result.stopped:
             raise UsageError(
@@ -122,6 +161,22 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
         answering = {event.agent for event in calls if event.request.question == asked}
         offices = tuple(sorted({event.agent for event in calls} - answering))
         names = tuple(sorted(unpriced))
-        return Estimate(used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening, offices)
+        found = Estimate(
+            used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening, offices
+        )
+        return found, any(_LIST.search(event.request.text) for event in calls)
+
+    async def work() -> Estimate:
+        found, listed = await performed(planning=True)
+        return _most(found, (await performed(planning=False))[0]) if listed else found
 
     return run_virtual_apart(work)
+
+
+def _most(one: Estimate, other: Estimate) -> Estimate:
+    """The larger of each number, and the names of both."""
+    found = {}
+    for name in Estimate.__struct_fields__:
+        here, there = getattr(one, name), getattr(other, name)
+        found[name] = tuple(sorted({*here, *there})) if isinstance(here, tuple) else max(here, there)
+    return msgspec.structs.replace(one, **found)

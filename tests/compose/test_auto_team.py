@@ -146,8 +146,11 @@ def test_who_fails() -> None:
 
 
 def test_shape() -> None:
-    """An estimate counts roles, answers and the end; a run stays below what its docstring says."""
-    assert shape(AutoTeam([ANN, BOB])) == (4, 3)
+    """What its docstring says: the most with a plan, in a chain, or without one, where that is more."""
+    assert shape(AutoTeam([ANN, BOB])) == (5 + 6 * (2 * 2 - 1),) * 2
+    assert shape(AutoTeam([ANN, BOB], steps=2, rounds=3)) == (5 + 2 * (2 * 3 - 1),) * 2
+    assert shape(AutoTeam([ANN, BOB], observed=False)) == (3 + 6,) * 2
+    assert shape(AutoTeam([ANN] * 9, steps=2, rounds=1)) == (9 + 4, 5 + 2)
     result = ask(AutoTeam([ANN, BOB], planner(), observer(ROLES, PLAN, verdicts=["revise"]), rounds=3))
     assert result.usage.calls == 5 + 2 * (2 * 3 - 1)
 

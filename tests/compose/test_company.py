@@ -139,8 +139,21 @@ def test_who_fails_is_replaced() -> None:
 
 
 def test_shape() -> None:
-    """An estimate counts two calls; a run makes as many as the plan takes."""
-    assert shape(Company([ANN, BOB])) == (2, 2)
+    """What its docstring says: taking apart, recruiting, tries and reviews of all parts, and the whole."""
+    assert shape(Company([ANN, BOB])) == (11 + 11 * 4 + 1, 2 + 11 * 4 + 1)
+    assert shape(Company([ANN], market=[BOB, CAT])) == (11 + 1 + 11 * 4 + 1, 2 + 1 + 11 * 4 + 1)
+    assert shape(Company([ANN], depth=1, nodes=5, tries=1)) == (1 + 4 * 2 + 1,) * 2
+    assert shape(Company([ANN], depth=3, nodes=7)) == (6 + 6 * 4 + 1, 3 + 6 * 4 + 1)
+    assert shape(Company([ANN], nodes=1)) == (1, 1)
+
+
+def test_a_place_is_kept_for_each_level() -> None:
+    """However much a manager gives out, there is room below it, down to the depth."""
+    greedy = agent("greedy", said=lambda request: "\n".join(f"{n}. A: part {n}" for n in range(1, 99)))
+    company = Watched([greedy], depth=3, nodes=9, tries=1)
+    ask(company)
+    (tree,) = company.trees
+    assert [sum(level(task) == depth for task in tree) for depth in range(4)] == [1, 6, 1, 1]
 
 
 @pytest.mark.parametrize("fields", [{"depth": 0}, {"nodes": 0}, {"tries": 0}])

@@ -121,6 +121,10 @@ def test_without_cards_and_with_nonsense() -> None:
     result = ask(Concierge([specialist("a"), specialist("b")], raving))
     assert served(result) == "a"
     assert any("could not be read" in note for note in result.warnings)
+    raving = agent("host", said=lambda request: "1. a\n2. b" if "numbered list" in request.text else "banana")
+    result = ask(Concierge([specialist("a")], raving))  # all are hired: who is there does the second step too
+    assert served(result) == "aa"
+    assert "concierge: nobody was chosen; who is there tries" in result.warnings
     result = ask(Concierge([specialist("a")], agent("host", said="banana")))
     assert result.text == "a"
     assert "concierge: no plan could be read; the question is one step" in result.warnings
@@ -183,8 +187,12 @@ def test_a_dead_concierge() -> None:
 
 
 def test_shape() -> None:
-    """An estimate counts one step on which all goes well, and no end, since the question is the step."""
-    assert shape(Concierge([agent("p"), agent("q")])) == (2, 2)
+    """Plan and end; hire and do for the first step, a choice too for the next, none to hire once all are; no cards,
+    no choices.
+    """
+    assert shape(Concierge([specialist(trade) for trade in TRADES])) == (2 + 2 + 5 * 3,) * 2
+    assert shape(Concierge([specialist("a"), specialist("b")])) == (2 + 2 + 3 + 4 * 2,) * 2
+    assert shape(Concierge([agent("p"), agent("q")])) == (2 + 6,) * 2
 
 
 @pytest.mark.parametrize("fields", [{"size": 0}, {"steps": 0}, {"tries": 0}])

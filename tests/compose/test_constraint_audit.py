@@ -50,7 +50,8 @@ def audits(result: Result) -> list[str]:
 
 def test_shape() -> None:
     """1 + rounds × (1 + conditions) calls, one fewer if they are given; 1 + 2 × rounds in series."""
-    assert shape(ConstraintAudit(A, B)) == (7, 7)
+    assert shape(ConstraintAudit(A, B)) == (1 + 3 * (1 + 5), 7)
+    assert shape(ConstraintAudit(A, B, most=2)) == (1 + 3 * (1 + 2), 7)
     assert shape(ConstraintAudit(A, B, [CITY, CAPITAL])) == (9, 6)
     assert shape(ConstraintAudit(A, B, [CITY], rounds=1)) == (2, 2)
 

@@ -132,8 +132,9 @@ def test_a_dead_delegator() -> None:
 
 
 def test_shape() -> None:
-    """An estimate counts a plan and the work; a run rounds × (steps + 1) + 1 at most while nobody fails."""
-    assert shape(Delegate([ANN, BOB])) == (2, 2)
+    """Rounds × (steps + 1) + 1 calls at most while nobody fails, as in a run; all in series if they wait in a chain."""
+    assert shape(Delegate([ANN, BOB])) == (3 * (6 + 1) + 1,) * 2
+    assert shape(Delegate([ANN, BOB], rounds=3, steps=4)) == (3 * (4 + 1) + 1,) * 2
     result = ask(Delegate([ANN, BOB], boss("\n".join(f"{n}. A: do {n}" for n in range(1, 9))), rounds=3, steps=4))
     assert result.usage.calls == 3 * (4 + 1) + 1
 

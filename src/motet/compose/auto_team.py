@@ -20,8 +20,8 @@ wrong is mended (`read_plan`) and noted. Whose work fails hands it to the next a
 changes nothing. Without readable roles or plan everybody answers the whole question, and that is noted.
 
 Shape: 4 calls to plan, then for each step 1 and 2 more a round after the first, and 1; for S steps in W waves at most
-5 + S × (2 × rounds - 1) calls, 5 + W × (2 × rounds - 1) in series. An estimate, which reads no plan, counts the two
-calls for roles, a call an agent and 1.
+5 + S × (2 × rounds - 1) calls, 5 + W × (2 × rounds - 1) in series; without observers 3 + S, 3 + W in series. Without a
+plan agents + 4 calls, 5 in series. An estimate takes the larger.
 """
 
 from __future__ import annotations

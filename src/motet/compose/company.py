@@ -11,7 +11,8 @@ part, somebody is recruited from the *talent market*. A task is open, accepted o
 
 It ends, whatever anybody says, and nobody waits for ever:
 
-* a tree has at most `nodes` tasks, `depth` levels below the root; it is whole before the first task is executed;
+* a tree has at most `nodes` tasks, `depth` levels below the root, for each of which a place is kept; it is whole before
+  the first task is executed;
 * a task waits for its parts, and for parts of the same parent that come before it in an order (`read_plan` leaves none
   that waits for itself), so that of the open tasks one can always be done;
 * each execution of a task uses up one of its `tries`; after the last it is accepted or failed. A failed task does not
@@ -25,8 +26,9 @@ time; the human chief's part (whom to hire, what to accept) is the manager's; th
 their cards (`about`). What a rejected task brought reaches nobody. A rejection that can't be read accepts, which is
 noted. Who fails is replaced by the next on the staff. Depth 2, 12 tasks and 2 tries are motet's choice.
 
-Shape: a call for each task that may be taken apart, one for each recruit, and for each task at most tries × 2 calls,
-more where staff fails. An estimate, which reads no plan, counts 2 calls: to take the task apart, and to do it.
+Shape: for N tasks (`nodes`), at most N - 1 calls to take tasks apart (1 if depth is 1), one fewer than the market has
+for recruits, 2 × tries for each task but the whole, and 1 for that; more where staff fails. In series it is as much,
+but for taking apart, which is a call a level.
 """
 
 from __future__ import annotations
@@ -160,9 +162,8 @@ class Company:
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         staff = list(self.agents)
         root, *parts = await self._explored(chat, staff, run)
-        while ready := [
-            task for task in (*parts, root) if task.ready
-        ]:  # each wave uses up tries, and there are no more
+        # each wave uses up tries, of which there are no more than tasks × tries
+        while ready := [task for task in (*parts, root) if task.ready]:
             await self._executed(ready, chat, staff, run)
         known = [task.result for task in (*parts, root) if task.state == "accepted" and task.result]
         if not known:
@@ -177,15 +178,16 @@ class Company:
         """The tree, level by level, the root first."""
         market = [agent for agent in self.market if agent.name not in {each.name for each in staff}]
         tree = level = [Task(self.manager or self.agents[0])]
-        for _ in range(self.depth):
-            if not level or len(tree) >= self.nodes:
+        for below in reversed(range(self.depth)):
+            room = self.nodes - len(tree)
+            if not level or not room:
                 break
+            room = max(1, room - below)  # a place is kept for each level below this one
             letters, shown = cards(staff, level[0].told(chat))
-            note = Message("user", planning(EXPLORE, self.nodes - len(tree), shown))  # the question is now who does it
+            note = Message("user", planning(EXPLORE, room, shown))  # the question is now who does it
             asks = {at: run.ask(task.owner, task.told(chat).add(note)) for at, task in enumerate(level)}
             said = await run.each(asks, need=0)
             for at, task in enumerate(level):
-                room = self.nodes - len(tree)
                 plan = plan_of(said[at], run, letters, most=room, what="a plan") if at in said and room else None
                 if plan is None:
                     if room and (at not in said or verdict_of(said[at].text, ["whole"]) is None):
@@ -198,7 +200,7 @@ class Company:
                         await self._recruit(task.parts[-1], chat, staff, market, run)
                 for part, step in zip(task.parts, plan.plan.steps, strict=True):
                     part.after = [task.parts[other] for other in step.after]
-                tree = [*tree, *task.parts]
+                tree, room = [*tree, *task.parts], room - len(task.parts)
             level = [part for task in level for part in task.parts]
         return tree
 

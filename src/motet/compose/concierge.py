@@ -15,12 +15,12 @@ questions; what is pruned from the conversation that came before is each turn of
 (`refuses`). A refusal is heard by nobody later. The paper's other signal (a general tool used too often for something
 special) is left out. 3 places, 6 steps and 3 tries a step are motet's choice.
 
-A choice that can't be read is a gap; a hire that can't be read is the first of those not hired; both are noted. Without
-a plan that can be read, the question is the one step. A step that nobody does is noted. Without cards nobody is asked
-whom to hire: they are hired in the order given.
+A choice that can't be read is a gap; a hire that can't be read is the first of those not hired, and if all are hired,
+whoever was used last tries; this is noted. Without a plan that can be read, the question is the one step. A step that
+nobody does is noted. Without cards nobody is asked whom to hire: they are hired in the order given.
 
-Shape: 1 call to plan, 3 a try for each step at most (choose, hire, do) and 1 at the end, all in series. An estimate,
-which reads no plan, counts one step, on which all goes well.
+Shape: 1 call to plan, up to 3 for each step (choose, hire, do; 2 for the first, and once all are hired), as many again
+for each further try after a refusal, and 1 at the end, all in series.
 """
 
 from __future__ import annotations
@@ -163,13 +163,16 @@ class Concierge:
             place = await self._chosen(host, here, need, STAFF, run) if here else None
             if place is None:
                 free = [at for at in range(len(self.agents)) if at not in roster and at not in failed]
-                if not free:
+                if not free and not here:
                     return None
-                place = await self._chosen(self.recruiter or host, free, need, HIRE, run)
+                place = await self._chosen(self.recruiter or host, free, need, HIRE, run) if free else None
                 if place is None:
-                    run.note("nobody was chosen to be hired; the first of those who could be is")
-                    place = free[0]
-                del roster[: max(0, len(roster) + 1 - self.size)]  # whoever was used least recently leaves
+                    run.note(
+                        f"nobody was chosen; {'the first who could be is hired' if free else 'who is there tries'}"
+                    )
+                    place = [*free, *here][0]
+                if free:
+                    del roster[: max(0, len(roster) + 1 - self.size)]  # whoever was used least recently leaves
             roster[:] = [*(other for other in roster if other != place), place]
             for reply in await run.all([run.ask(self.agents[place], told)], need=0):
                 if not refuses(reply.text):

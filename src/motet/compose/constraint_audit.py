@@ -20,8 +20,8 @@ last.
 What can't be read verifies nothing, and is noted: without conditions the whole question is the only one, a condition
 without a verdict is open. So is the end of the rounds with conditions left open.
 
-Shape: 1 + rounds × (1 + conditions) calls at most, one fewer where conditions are given; 1 + 2 × rounds in series. An
-estimate takes one condition where none are given.
+Shape: 1 + rounds × (1 + conditions) calls at most, one fewer where conditions are given, and `most` conditions where
+they are not; 1 + 2 × rounds in series.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ The delegator ends it by a verdict, or by giving no further list, which is noted
 plan that can be read, the question itself is the one specification. If the delegator gives no last reply, the last
 report is given, and that is noted.
 
-Shape: for each round 1 call and 1 a subtask, and 1 at the end: rounds × (steps + 1) + 1 calls at most, or more where
-workers fail. An estimate, which reads no plan, counts 1 to plan and 1 to work.
+Shape: for each round 1 call and 1 a subtask, and 1 at the end: rounds × (steps + 1) + 1 calls at most, all in series if
+each subtask comes after another, or more where workers fail.
 """
 
 from __future__ import annotations
