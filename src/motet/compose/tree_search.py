@@ -26,12 +26,10 @@ import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate.best import scored
 from motet.compose.base import at_least, finite
 from motet.errors import UsageError
-from motet.message import Chat, Reply, hear
+from motet.message import Chat, Reply, chosen, hear
 from motet.run import Agent, Run
 from motet.score import Scorer
 
@@ -118,18 +116,18 @@ class TreeSearch:
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         root = Node()
         found: list[Node] = []
-        for _ in range(self.simulations):
+        for simulation in range(1, self.simulations + 1):
             leaf = root.leaf(self.exploration)
             if leaf.depth < self.depth:
                 leaf.children = await self._expanded(leaf, chat, run)
                 found += leaf.children
             for node in leaf.children or [leaf]:
                 node.add(node.score)
-            if any(node.score >= self.accept for node in leaf.children):
+            if simulation < self.simulations and any(node.score >= self.accept for node in leaf.children):
+                run.note(f"a reply of simulation {simulation} of {self.simulations} was good enough, so it is the last")
                 break
         replies = {node.reply: node.score for node in found if node.reply}
-        best = max(replies, key=lambda reply: replies[reply])
-        return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(max(replies, key=lambda reply: replies[reply]), replies)
 
     async def _expanded(self, leaf: Node, chat: Chat, run: Run) -> list[Node]:
         """New children of a leaf, scored; none if the agent gives none, but for the first replies of all."""
