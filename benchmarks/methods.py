@@ -36,9 +36,9 @@ COLUMNS = """\
   Holm's correction over the mixtures of the suite.
 * **to copies**: points more than self-consistency at equal tokens, with as many draws of the best member whose draws
   differ as take the same tokens (`cap`: 40 draws, which take less); p as before.
-* **calls**, **tokens** (read and written), **s** (the median, with twelve questions under way) are what one answer takes
-  alone; **depth** is the most calls in series; **not whole** are answers that failed or abstained, or from which somebody
-  was missing.""".splitlines()
+* **calls**, **tokens** (read and written), **s** (the median, with twelve questions under way) are what one answer
+  takes alone; **depth** is the most calls in series; **not whole** are answers that failed or abstained, or from which
+  somebody was missing.""".splitlines()
 KEPT = ("arm", "part", "tasks", "right", "interval", "to_best", "calls", "tokens_in", "tokens_out", "seconds_p50")
 COUNTED = ("abstained", "degraded", "failed", "ungraded", "unfit", "remarks")
 OFTEN = 0.2
