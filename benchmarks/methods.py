@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/methods/results.md"
 SUITES = ("general", "multiple-choice")
 ABOUT = {
-    "general": "100 questions of arithmetic, words and general knowledge that come with motet",
+    "general": "questions of arithmetic, words and general knowledge that come with motet",
     "multiple-choice": "questions with four or five options, made from a seed",
 }
 WORDS = """\
@@ -36,10 +36,13 @@ COLUMNS = """\
   Holm's correction over the mixtures of the suite.
 * **to copies**: points more than self-consistency at equal tokens, with as many draws of the best member whose draws
   differ as take the same tokens (`cap`: 40 draws, which take less); p as before.
-* **calls**, **tokens** (read and written), **s** (the median) are what one answer takes alone; **depth** is the most
-  calls in series; **not whole** are answers that failed, or from which somebody was missing.""".splitlines()
+* **calls**, **tokens** (read and written), **s** (the median, with twelve questions under way) are what one answer
+  takes alone; **depth** is the most calls in series; **not whole** are answers that failed or abstained, or from which
+  somebody was missing.""".splitlines()
 KEPT = ("arm", "part", "tasks", "right", "interval", "to_best", "calls", "tokens_in", "tokens_out", "seconds_p50")
-COUNTED = ("abstained", "degraded", "failed", "ungraded", "unfit")
+COUNTED = ("abstained", "degraded", "failed", "ungraded", "unfit", "remarks")
+OFTEN = 0.2
+"""Remarks are shown that were made on this share of answers."""
 
 
 def motet(*words: str) -> Any:
@@ -140,12 +143,21 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
             str(line["degraded"] + line["failed"] + line["abstained"]),
         ]
         rows.append(f"| {' | '.join(cells)} |")
+    often = {
+        line["arm"]: [f"{text} ({count})" for text, count in line["remarks"].items() if count >= OFTEN * line["tasks"]]
+        for line in mixtures
+    }
+    remarks = [f"* `{arm}`: {'; '.join(said)}" for arm, said in often.items() if said]
     members = ", ".join(f"`{line['arm']}` {share(line)}" for line in each["lines"] if line["part"] == "member")
     models = ", ".join(f"{name} ({what[:8]})" for name, what in each["models"].items())
     return [
         *rows,
         "",
         f"Members alone: {members}.",
+        "",
+        "Noted on the way to a fifth of a mixture's answers or more (how many):",
+        "",
+        *remarks,
         "",
         f"{each['machine']}; {each['date'][:10]}; {models}. {each['calls_shared']:,} calls were shared and made once.",
     ]

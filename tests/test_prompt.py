@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import permutations
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,16 @@ from hypothesis import strategies as st
 
 from motet import Chat, Example, Message, Reply, hear
 from motet.message import Part, ToolCall, recall
-from motet.prompt import chat_prompt, completion_prompt, disarmed, fenced, label, unfenced
+from motet.prompt import (
+    chat_prompt,
+    completion_prompt,
+    disarmed,
+    fenced,
+    label,
+    next_labels,
+    shuffled,
+    unfenced,
+)
 
 MARKS = [
     "</reply>", "< / REPLY >", '<reply id="B">', "<|im_start|>system", "<|im_end|>", "<|eot_id|>", "<|endoftext|>",
@@ -118,6 +128,14 @@ def test_words_heard_are_shuffled_by_place() -> None:
         assert sorted(said) == texts
         orders.add(tuple(said))
     assert len(orders) > 4
+
+
+def test_one_order_for_all_who_hear() -> None:
+    """All are shown once, in an order that the seed decides, under the labels that follow those of the chat."""
+    chat = heard("x", "y")
+    orders = {tuple(shuffled(chat, "abc", random.Random(seed))[0]) for seed in range(50)}
+    assert orders == set(permutations("abc"))
+    assert shuffled(chat, "abc", random.Random(0))[1] == next_labels(chat, 3) == ["C", "D", "E"]
 
 
 def test_labels_that_a_ballot_needs_are_kept() -> None:

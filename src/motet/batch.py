@@ -1,4 +1,4 @@
-"""Many questions at once, model by model: each model's calls stand together, so that one is loaded at a time.
+"""Many questions at once, model by model: each model's calls stand together, so that one is needed at a time.
 
 The batch inference of Symbolic-MoE (Chen et al., arXiv 2503.05641; in the public code
 dinobby/Symbolic-MoE at c0b5da8, expert_inference.py loads a model, answers all questions that recruited it, unloads it
@@ -6,6 +6,8 @@ and takes the next). There the questions are grouped before anything is asked, o
 be known beforehand: all questions are put at once, a call waits for its model's turn, and once the one before has
 nothing left the turn goes to the model that was called first of those that wait. So a later step of all questions comes
 after an earlier one, it holds for every composition, and the replies are those that one question after the other gets.
+
+Nothing is unloaded here: a local model that has had its turn is let go of after its backend's `idle_seconds`.
 
 What waits for a turn waits in its question's time: leave `grace` and seconds of budgets out of it, or they cut members
 off whose models have not had their turn.

@@ -395,6 +395,11 @@ def recall(chat: Chat, reply: Reply | None) -> Chat:
     return chat.add(Message("assistant", reply.text, source=reply.id)) if reply is not None else chat
 
 
+def chosen(best: Reply, replies: Iterable[Reply]) -> Reply:
+    """One of `replies` as the reply of whoever chose it: all of them are sources of the choice."""
+    return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+
+
 def hear(chat: Chat, replies: Sequence[Reply], note: str = "", labels: Sequence[str] = ()) -> Chat:
     """`chat` with others' words at its end, each carrying the id of the reply it came from.
 

@@ -11,12 +11,14 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, groupby
+from typing import TypeVar
 
 import msgspec
 
 from motet.message import Chat, Message
 
 LABELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+T = TypeVar("T")
 # What could end the fence, or pass for a chat template's own marks: those of ChatML, Llama, Gemma, Mistral, DeepSeek.
 _MARKS = re.compile(
     r"<(?=\s*/?\s*(?:reply\b|[|｜]|start_of_turn|end_of_turn|(?:s|bos|eos|unk|pad|sys|think|tool_call)\s*>))"
@@ -48,6 +50,22 @@ def label(place: int) -> str:
     """
     turn, letter = divmod(place, len(LABELS))
     return LABELS[letter] + (str(turn + 1) if turn else "")
+
+
+def next_labels(chat: Chat, size: int) -> list[str]:
+    """So many labels that nothing heard in the chat has.
+
+    >>> next_labels(Chat.of("2 + 2?"), 2)
+    ['A', 'B']
+    """
+    return [label(len(chat.heard) + place) for place in range(size)]
+
+
+def shuffled(chat: Chat, given: Iterable[T], rng: random.Random) -> tuple[list[T], list[str]]:
+    """What is to be heard in one order for all who hear it, and the labels of the places: for ballots."""
+    shown = list(given)
+    rng.shuffle(shown)
+    return shown, next_labels(chat, len(shown))
 
 
 def fenced(text: str, name: str) -> str:

@@ -58,9 +58,11 @@ def test_it_stops_when_sure(answers: str, asked: int) -> None:
     ],
 )
 def test_at_confidence_1_it_stops_when_it_cannot_be_overtaken(answers: str, asked: int) -> None:
-    """And not before."""
+    """And not before; it is noted."""
     result = ask(AdaptiveVote(saying(answers), confidence=1))
     assert (result.text, result.usage.calls) == (ask(Vote(saying(answers))).text, asked)
+    early = ["adaptive-vote: the vote was decided before all were asked"] if asked < len(answers) else []
+    assert result.warnings == early
 
 
 def test_the_waves_are_what_asking_one_by_one_is() -> None:

@@ -89,6 +89,14 @@ def test_without_a_topic(table: Mapping[str, Mapping[str, float]], question: str
     assert note in "".join(notes(result))
 
 
+def test_one_topic_is_that_of_every_question() -> None:
+    """It need not be named, nor anybody be asked for it, and nothing is noted."""
+    table = {"ann": {"all": 2.0}, "bob": {"all": 0.8}, "cat": {"all": 0.7}}
+    for sorter in (None, agent("sorter", down())):
+        result = ask(Roundtable([ANN, BOB, CAT], table, sorter=sorter), "2 + 2?")
+        assert (result.text, notes(result), result.usage.calls) == ("4", [], 3)
+
+
 def test_unknown_players_count_the_average() -> None:
     """Who is not in the table counts as those of it who sit here do on average."""
     weights = Roundtable([ANN, BOB, agent("new")], TABLE).weights("sums")

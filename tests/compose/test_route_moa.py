@@ -203,6 +203,15 @@ def test_the_next_take_the_place_of_the_dead() -> None:
     assert isinstance(ask(RouteMoA(dead, Plurality())).error, TooFewReplies)
 
 
+def test_nobody_is_left_for_a_later_layer() -> None:
+    """Where all fail once they hear others, the layer before stands, and that is noted."""
+    shy = [agent(name, said=lambda request: down() if "<reply" in request.text else "4") for name in "abc"]
+    result = ask(RouteMoA(shy, Plurality(), k=2, weights=(1, 0, 0)))
+    assert (asked(result), result.text) == (["a", "b", "a", "b", "c"], "4")
+    assert "nobody is left to ask for layer 2 of 3; the one before stands" in notes(result)
+    assert not any("nobody is left" in text for text in notes(ask(RouteMoA([member("a")], Plurality()))))
+
+
 def test_scores_without_a_reply() -> None:
     """A line of scores alone is no reply."""
     lone = agent("a", said="Scores: own=10")

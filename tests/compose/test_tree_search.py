@@ -111,8 +111,11 @@ def test_a_score_that_is_no_number() -> None:
 
 
 def test_it_ends_with_a_reply_that_is_good_enough() -> None:
-    """A score of `accept` ends the search."""
-    assert len(calls(ask(TreeSearch(growing(), Given([("1", 1.0)]), simulations=9)))) == 3
+    """A score of `accept` ends the search, and that is noted where more was to come."""
+    early = ask(TreeSearch(growing(), Given([("1", 1.0)]), simulations=9))
+    assert len(calls(early)) == 3
+    assert early.warnings == ["tree-search: a reply of simulation 1 of 9 was good enough, so it is the last"]
+    assert not ask(TreeSearch(growing(), Given([("1", 1.0)]), simulations=1)).warnings
     assert len(calls(ask(TreeSearch(growing(), Given([("1", 0.7), ("11", 0.8)]), 9, accept=0.8)))) == 6
 
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from motet.errors import UsageError
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Run
 from motet.score.base import Scorer
 
@@ -27,7 +25,7 @@ class Best:
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
         scores = await scored(self.score, chat, replies, run)
         best = max(range(len(replies)), key=lambda place: scores[place])
-        return msgspec.structs.replace(replies[best], agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(replies[best], replies)
 
 
 async def scored(score: Scorer, chat: Chat, replies: Sequence[Reply], run: Run) -> list[float]:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from motet.aggregate.plurality import Plurality
 from motet.ballot import read_ranking
-from motet.message import Chat, Message, Reply, hear
-from motet.prompt import label
+from motet.message import Chat, Message, Reply, chosen, hear
+from motet.prompt import shuffled
 from motet.run import Agent, Run
 
 NOTE = (
@@ -47,9 +45,7 @@ async def ranked(
 
     The replies stand in one shuffled order under neutral letters; each voter sees the same.
     """
-    shown = list(replies)
-    run.rng.shuffle(shown)
-    labels = [label(len(chat.heard) + place) for place in range(len(shown))]  # others are in the chat already
+    shown, labels = shuffled(chat, replies, run.rng)
     asked = hear(chat.add(Message("user", note)), shown, labels=labels)  # the question is now to rank
     said = await run.all((run.ask(voter, asked) for voter in voters), need=0)
     ballots = []
@@ -84,4 +80,4 @@ class Borda:
         if order is None:
             run.note("no ballot could be read; the most frequent answer is given instead")
             return await Plurality()(chat, replies, run)
-        return msgspec.structs.replace(order[0], agent="", sources=tuple(reply.id for reply in order))
+        return chosen(order[0], order)

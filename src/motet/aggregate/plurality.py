@@ -17,11 +17,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from motet.answer import answer
 from motet.errors import UsageError
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Run
 
 
@@ -67,5 +65,4 @@ class Plurality:
             raise UsageError(f"a vote can't count {self.weights[bad[0]]} for {bad[0]}: give a number as its weight")
 
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
-        winner = plurality(replies, self.weights, chat.question)
-        return msgspec.structs.replace(winner, agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(plurality(replies, self.weights, chat.question), replies)

@@ -31,12 +31,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate.camps import camps
 from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 
 
@@ -49,9 +47,7 @@ def likelier(first: float, second: float) -> float:
     draws = int(first + second) + 1
     ways = total = 1
     for heads in range(1, int(first) + 1):
-        ways = (
-            ways * (draws - heads + 1) // heads
-        )  # each from the one before: `comb` anew takes seconds of a large vote
+        ways = ways * (draws - heads + 1) // heads  # from the one before: `comb` anew takes seconds of a large vote
         total += ways
     return total / (1 << draws)
 
@@ -99,6 +95,7 @@ class AdaptiveVote:
         waiting = list(self.agents)
         while waiting:
             if len(replies) >= self.need and self._decided(heads, votes, waiting):
+                run.note("the vote was decided before all were asked")
                 break
             wave = max(self._wave(heads, votes, waiting), self.need - len(replies))
             asks = [run.ask(agent, chat) for agent in waiting[:wave]]
@@ -112,8 +109,7 @@ class AdaptiveVote:
                     for place in places:
                         votes[said] = votes.get(said, 0.0) + self.weights.get(fresh[place].agent, 1.0)
                 if len(replies) >= self.need:
-                    sources = tuple(reply.id for reply in replies)
-                    best = run.offer(msgspec.structs.replace(first[_leader(votes)], agent="", sources=sources))
+                    best = run.offer(chosen(first[_leader(votes)], replies))
         if best is None:
             raise TooFewReplies(self.need, len(replies), run.missing, run.abstained)
         return best

@@ -30,13 +30,11 @@ from functools import partial
 from statistics import fmean, pstdev
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate import Plurality
 from motet.aggregate.best import sound
 from motet.aggregate.camps import camps
 from motet.compose.base import at_least
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 from motet.score import Scorer
 
@@ -118,5 +116,4 @@ class AnchorFusion:
             return await Plurality()(chat, replies, run)
         fused = act(scores, anchor, self.top_k)
         winner = max(range(len(fused)), key=lambda answer: (round(fused[answer], 9), len(answers[answer])))
-        best = replies[answers[winner][0]]
-        return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(replies[answers[winner][0]], replies)

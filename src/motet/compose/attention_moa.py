@@ -30,7 +30,7 @@ from motet.aggregate.synthesize import NOTE
 from motet.ballot import read_choice
 from motet.compose.base import at_least
 from motet.message import Chat, Message, Reply, hear, recall
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 CRITICISE = (
@@ -114,9 +114,8 @@ class AttentionMoA:
             summary = await self._written(asked, results[-1:] or replies, run, final=last and not residual)
             result = summary
             if residual:
-                named = [label(len(chat.heard) + place) for place in range(layer)]
                 note = RESIDUAL if last or not self.early_stop else RESIDUAL + STOP
-                asked = hear(chat, [*results, summary], note, named)
+                asked = hear(chat, [*results, summary], note, next_labels(chat, layer))
                 result = await self._written(asked, [summary], run, final=last)
                 said = result is not summary  # else the summarizer said nothing, and that one may be a member's own
                 if said and self.early_stop and not last and read_choice(result.text.upper(), ("STOP",)):

@@ -20,12 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate.best import scored
 from motet.aggregate.plurality import plurality
 from motet.compose.base import at_least
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 from motet.score import Scorer
 
@@ -69,4 +67,4 @@ class BestOfN:
         scores = await scored(self.score, chat, drawn, run)
         order = sorted(range(len(drawn)), key=lambda place: -scores[place])
         best = plurality([drawn[place] for place in order[: self.voters]], question=chat.question)
-        return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in drawn))
+        return chosen(best, drawn)

@@ -24,11 +24,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate import Plurality
 from motet.compose.base import at_least
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 from motet.score.review import reviewed
 
@@ -96,4 +94,4 @@ class Committee:
         for (place, _), grade in grades.items():
             votes.setdefault(place, []).append(grade)
         best = max(sorted(votes), key=lambda place: fmean(votes[place]))
-        return msgspec.structs.replace(solutions[best], agent="", sources=tuple(reply.id for reply in solutions))
+        return chosen(solutions[best], solutions)

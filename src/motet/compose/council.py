@@ -15,7 +15,7 @@ from typing import ClassVar
 from motet.aggregate.borda import ranked
 from motet.compose.base import at_least
 from motet.message import Chat, Reply, hear
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 NOTE = (
@@ -62,7 +62,7 @@ class Council:
             run.note("no ballot of the council could be read; the chair sees the replies in the members' order")
             order = list(replies)
         run.offer(order[0])
-        asked = hear(chat, order, self.note, [label(len(chat.heard) + place) for place in range(len(order))])
+        asked = hear(chat, order, self.note, next_labels(chat, len(order)))
         given = await run.all([run.answer(self.chair or self.members[0], asked)], need=0)
         if given:
             return given[0]

@@ -34,12 +34,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, ClassVar
 
-import msgspec
-
 from motet.aggregate import Plurality
 from motet.compose.base import at_least, finite
 from motet.errors import UsageError
-from motet.message import Chat, Reply, recall
+from motet.message import Chat, Reply, chosen, recall
 from motet.run import Agent, Run
 
 if TYPE_CHECKING:
@@ -173,5 +171,4 @@ class EntropyJudge:
         for place, known in judged.items():
             given = features(known, self.base.get(self.agents[place].name, pool))
             odds[place] = sum(self.weights.get(name, 0.0) * value for name, value in given.items())
-        best = said[max(odds, key=lambda place: odds[place])]
-        return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(said[max(odds, key=lambda place: odds[place])], replies)

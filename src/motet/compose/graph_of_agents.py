@@ -37,7 +37,7 @@ from motet.ballot import read_scores
 from motet.compose.base import at_least
 from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear, recall
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.route.base import Router, shortlist
 from motet.route.by_cards import ByCards
 from motet.run import Agent, Run
@@ -142,7 +142,7 @@ class GraphOfAgents:
         if len(said) < 3:
             return dict.fromkeys(said, 1 / len(said))
         shown = {judge: run.rng.sample(others := [i for i in said if i != judge], len(others)) for judge in said}
-        labels = [label(len(chat.heard) + place) for place in range(len(said) - 1)]
+        labels = next_labels(chat, len(said) - 1)
         asked = chat.add(Message("user", self.score))  # the question is now to score
         asks = {i: run.ask(nodes[i], hear(asked, [said[j] for j in shown[i]], labels=labels)) for i in said}
         votes: dict[int, list[float]] = {i: [] for i in said}
@@ -172,6 +172,6 @@ class GraphOfAgents:
         ask = run.answer if final else run.ask
         asks = {}
         for i, sources in edges.items():
-            labels = [label(len(chat.heard) + place) for place in range(len(sources))]
+            labels = next_labels(chat, len(sources))
             asks[i] = ask(nodes[i], hear(recall(chat, said[i]), [said[j] for j in sources], note, labels))
         return await run.each(asks, need=0, grace=self.grace)

@@ -154,6 +154,8 @@ class NSED:
             best = texts[_leader(strength)] if strength else proposals[ranked[0]]
             run.offer(best)
             if strength and max(strength.values()) >= self.conviction * sum(strength.values()):
+                if round + 1 < self.rounds:
+                    run.note(f"round {round + 1} of {self.rounds} left a leader strong enough, so it is the last")
                 break
         if not strength:
             run.note("no proposal has a vote's support left; the best supported of the last round is given")

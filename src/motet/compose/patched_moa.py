@@ -30,7 +30,7 @@ from motet.compose.best_of_n import BestOfN
 from motet.compose.tree_search import TreeSearch
 from motet.errors import UsageError
 from motet.message import Chat, Message, Reply, hear
-from motet.prompt import label
+from motet.prompt import shuffled
 from motet.run import Agent, Run
 from motet.score import Judge
 
@@ -89,9 +89,7 @@ class PatchedMoA:
     async def _mixture(self, chat: Chat, run: Run) -> Reply:
         drawn = await run.all((run.ask(self.agent, chat) for _ in range(self.n)), grace=self.grace)
         run.offer(drawn[0])
-        shown = list(drawn)
-        run.rng.shuffle(shown)
-        labels = [label(len(chat.heard) + place) for place in range(len(shown))]
+        shown, labels = shuffled(chat, drawn, run.rng)
         asked = hear(chat.add(Message("user", self.critique)), shown, labels=labels)  # the question is now to criticise
         critiques = await run.all([run.ask(self.agent, asked)], need=0)
         if not critiques:

@@ -18,8 +18,9 @@ a negative weight: its vote speaks against its answer. The table is plain data i
 while questions are answered.
 
 Differences: without a `fusion` agent the weights are votes, which needs no further call; the topic is found by its name
-in the question, or by a `sorter`; players' texts are fenced and shuffled, and the fusion agent sees letters and shares,
-never names. A player the table does not know counts as the average of those it knows.
+in the question, or by a `sorter` (a table of one topic needs neither); players' texts are fenced and shuffled, and the
+fusion agent sees letters and shares, never names. A player the table does not know counts as the average of those it
+knows.
 
 Shape: one call a player, all at once; one before them with a `sorter`, one after them with a `fusion` agent; at most 3
 in series. Needs a table, or it is a plain vote.
@@ -27,19 +28,17 @@ in series. Needs a table, or it is a plain vote.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate import Plurality
 from motet.ballot import read_choice
 from motet.compose.base import at_least, finite
-from motet.message import Chat, Message, Reply, hear
-from motet.prompt import label
+from motet.message import Chat, Message, Reply, chosen, hear
+from motet.prompt import label, shuffled
+from motet.route.by_topic import topics_in
 from motet.run import Agent, Run
 
 NOTE = (
@@ -141,13 +140,11 @@ class Roundtable:
         run.offer(replies[0])
         if self.best_single:
             best = max(replies, key=lambda reply: weights[reply.agent])
-            return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+            return chosen(best, replies)
         voted = run.offer(await Plurality(weights)(chat, replies, run))
         if self.fusion is None:
             return voted
-        shown = list(replies)
-        run.rng.shuffle(shown)
-        labels = [label(len(chat.heard) + place) for place in range(len(shown))]
+        shown, labels = shuffled(chat, replies, run.rng)
         whole = sum(max(0.0, weights[reply.agent]) for reply in shown)
         parts = [max(0.0, weights[reply.agent]) / whole if whole else 1 / len(shown) for reply in shown]
         shares = ", ".join(f"{letter} {part:.0%}" for letter, part in zip(labels, parts, strict=True))
@@ -164,17 +161,17 @@ class Roundtable:
         if not topics:
             run.note("the table is empty: every player counts alike")
             return None
-        if self.sorter is None:
-            named = [topic for topic in topics if re.search(rf"(?i)(?<!\w){re.escape(topic)}(?!\w)", chat.question)]
+        if len(topics) == 1:
+            found = topics[0]
+        elif self.sorter is None:
+            named = topics_in(chat.question, topics)
             found = named[0] if len(named) == 1 else None
-        elif len(topics) > 1:
+        else:
             letters = {label(place): topic for place, topic in enumerate(topics)}
             listed = "\n".join(f"{letter}: {topic}" for letter, topic in letters.items())
             asked = chat.add(Message("user", SORT.replace("{topics}", listed)))  # the question is now to sort
             for said in await run.all([run.ask(self.sorter, asked)], need=0):
                 found = letters.get(read_choice(said.text, list(letters)) or "")
-        else:
-            found = topics[0]
         if found is None:
             run.note("no topic of the table was found for this question: each player counts as it does on average")
         return found

@@ -21,8 +21,9 @@ no usable reply is out, and the next in the ranking takes the place. Scores are 
 reply, which is taken off before anybody hears it; the code asks for JSON. The last layer is not asked for scores, as
 there.
 
-Shape: k × layers calls at most and the aggregator's, layers + 1 in series; needs agents that can end with a line of
-scores (who can't is judged by its forecast).
+Shape: k × layers calls at most and the router's and the aggregator's, layers + 1 in series and the router's; more where
+others take the place of agents that give no usable reply. Needs agents that can end with a line of scores (who can't is
+judged by its forecast).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from motet.ballot import read_scores
 from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Reply, hear
-from motet.prompt import label
+from motet.prompt import shuffled
 from motet.route.base import Router, ranked, shortlist
 from motet.route.by_topic import ByTopic
 from motet.run import Agent, Run
@@ -134,15 +135,15 @@ class RouteMoA:
                 break
         if not said:
             raise TooFewReplies(1, 0, run.missing, run.abstained)
+        if not known:
+            run.note(f"nobody is left to ask for layer {layer + 1} of {self.layers}; the one before stands")
         return await self.aggregate(chat, list(said.values()), run)
 
     async def _layer(
         self, chat: Chat, active: Iterable[int], said: Mapping[int, Reply], judged: Judged | None, run: Run
     ) -> dict[int, Reply]:
         """What those asked reply to what was said in the layer before, without their scores, which go to `judged`."""
-        shown = list(said)
-        run.rng.shuffle(shown)
-        labels = [label(len(chat.heard) + place) for place in range(len(shown))]
+        shown, labels = shuffled(chat, said, run.rng)
         asked = chat if judged is None else chat.note(self.cross if shown else self.assess)
         if shown:
             asked = hear(asked, [said[place] for place in shown], self.note, labels)

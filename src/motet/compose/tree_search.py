@@ -37,12 +37,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-import msgspec
-
 from motet.aggregate.best import scored
 from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
-from motet.message import Chat, Reply, hear
+from motet.message import Chat, Reply, chosen, hear
 from motet.run import Agent, Run
 from motet.score import Scorer
 from motet.score.base import AS_ZERO
@@ -195,18 +193,18 @@ class TreeSearch:
         root = Node()
         found: list[Node] = []
         schedule = Schedule(1 + len(self.pool), self.rotation, self.schedule == "turns")
-        for _ in range(self.simulations):
+        for simulation in range(1, self.simulations + 1):
             leaf = root.leaf(self.exploration)
             if leaf.depth < self.depth:
                 leaf.children = await self._expanded(leaf, schedule, chat, run)
                 found += leaf.children
             for node in leaf.children or [leaf]:
                 node.add(node.score)
-            if any(node.score >= self.accept for node in leaf.children):
+            if simulation < self.simulations and any(node.score >= self.accept for node in leaf.children):
+                run.note(f"a reply of simulation {simulation} of {self.simulations} was good enough, so it is the last")
                 break
         replies = {node.reply: node.score for node in found if node.reply}
-        best = max(replies, key=lambda reply: replies[reply])
-        return msgspec.structs.replace(best, agent="", sources=tuple(reply.id for reply in replies))
+        return chosen(max(replies, key=lambda reply: replies[reply]), replies)
 
     async def _expanded(self, leaf: Node, schedule: Schedule, chat: Chat, run: Run) -> list[Node]:
         """New children of a leaf, scored; none if the agents give none, but for the first replies of all."""

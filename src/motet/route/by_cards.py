@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from motet.ballot import read_ranking
 from motet.message import Chat, Message
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.route.base import Forecast
 from motet.run import Agent, Run
 
@@ -39,7 +39,7 @@ class ByCards:
 
     async def __call__(self, chat: Chat, agents: Sequence[Agent], run: Run, k: int) -> Sequence[Forecast]:
         cards = [str(getattr(agent, "about", "")).strip() for agent in agents]
-        labels = [label(len(chat.heard) + place) for place in range(len(agents))]  # replies have letters already
+        labels = next_labels(chat, len(agents))  # replies have letters already
         named: Sequence[str] | None = ()
         if any(cards):
             known = [f"{name}: {card or 'nothing is known'}" for name, card in zip(labels, cards, strict=True)]

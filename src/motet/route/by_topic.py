@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -11,6 +11,15 @@ from motet.agent import ModelAgent
 from motet.message import Chat
 from motet.route.base import Forecast
 from motet.run import Agent, Run
+
+
+def topics_in(question: str, topics: Iterable[str]) -> list[str]:
+    """The topics whose name stands in the question, as whole words.
+
+    >>> topics_in("Is Art an art?", ["art", "arts"])
+    ['art']
+    """
+    return [topic for topic in topics if re.search(rf"(?i)(?<!\w){re.escape(topic)}(?!\w)", question)]
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,7 @@ class ByTopic:
 
     def _forecast(self, place: int, agent: Agent, question: str) -> Forecast:
         known = self.scores.get(agent.name, {})
-        asked = [known[topic] for topic in known if re.search(rf"(?i)(?<!\w){re.escape(topic)}(?!\w)", question)]
+        asked = [known[topic] for topic in topics_in(question, known)]
         quality = fmean(asked or list(known.values()) or [self.unknown])
         usd = self.usd.get(agent.name, _longest(agent))
         return Forecast(place, quality, usd, self.seconds.get(agent.name, 0.0))

@@ -1,0 +1,43 @@
+"""The page of every method on local models: it says what the figures say, and the figures are of every mixture."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from motet.spec import load
+from motet.spec.source import DEFAULT
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def methods() -> dict[str, Any]:
+    """The benchmark's functions."""
+    return runpy.run_path(str(ROOT / "benchmarks/methods.py"))
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    """The figures that are kept."""
+    kept: dict[str, Any] = json.loads((ROOT / "benchmarks/results/methods.json").read_text("utf-8"))
+    return kept
+
+
+def test_the_page_is_made_of_the_figures(methods: dict[str, Any], found: dict[str, Any]) -> None:
+    """Nobody wrote into the page by hand."""
+    assert (ROOT / "docs/methods/results.md").read_text("utf-8") == methods["page"](found)
+
+
+def test_every_mixture_is_there(found: dict[str, Any]) -> None:
+    """On both suites, on at least 100 questions together, with what it is compared with."""
+    assert sum(suite["lines"][0]["tasks"] for suite in found["suites"].values()) >= 100
+    for suite in found["suites"].values():
+        arms = {line["arm"] for line in suite["lines"]}
+        assert set(load(DEFAULT).mixtures) <= arms
+        assert {pair["mixture"] for pair in suite["equal_tokens"]} >= set(load(DEFAULT).mixtures)
+        assert "plain vote" in arms
