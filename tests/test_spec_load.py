@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from motet.errors import ConfigError, UsageError
+from motet.run import Agent
 from motet.spec import Config, from_document, load
+from motet.spec.registry import variants
 
 Write = Callable[..., Path]
 SUMS = 'sums = "function:motet.backends.calculator:calculate"'
@@ -56,7 +58,9 @@ def test_without_a_file_there_is_the_built_in_one() -> None:
     assert config.path == "built-in"
     assert set(config.models) == {"smollm2-135m", "gemma3-270m", "calculator"}
     assert set(config.agents) >= {"smollm2-chat", "smollm2-few-shot", "gemma3-few-shot", "calculator"}
-    assert set(config.mixtures) >= {"vote", "moa", "self-moa", "debate", "council", "cascade", "company", "courtroom"}
+    assert set(config.agents) >= {"smollm2-chat", "smollm2-few-shot", "gemma3-few-shot", "calculator"}
+    methods = {table["composition"] for table in config.document["mixtures"].values()}
+    assert methods == set(variants(Agent)) - {"public_agent"}, "one for each method, but what takes tables of one's own"
     assert config.default in config.mixtures
     assert config.where("vote").startswith("built-in:")
 
@@ -491,6 +495,36 @@ def test_the_default_is_ready_at_once() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.split(maxsplit=1) == ["True", "[]\n"]
+
+
+def test_only_methods_that_are_used_are_imported(tmp_path: Path) -> None:
+    """Neither the built-in file nor one's own brings the built-in mixtures' methods, until one of them is asked."""
+    file = tmp_path / "mine.toml"
+    file.write_text('[mixtures.mine]\ncomposition = "vote"\nagents = ["relay", "calculator"]\n')
+    code = (
+        "import sys\n"
+        "from motet.spec import load\n"
+        "def there(): return [name for name in ('nsed', 'relay') if f'motet.compose.{name}' in sys.modules]\n"
+        "load().agent('vote'); print(there())\n"
+        "config = load(sys.argv[1]); print(there())\n"
+        "config.agent('nsed'); print(there())\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, check=True)
+    assert out.stdout.splitlines() == ["[]", "['relay']", "['nsed', 'relay']"]
+
+
+def test_circles_through_what_is_built_in(tmp_path: Path) -> None:
+    """A mixture that takes a built-in agent's name, and that what is built in contains, is refused where it is met."""
+    file = tmp_path / "motet.toml"
+    file.write_text('[mixtures.smollm2-chat]\ncomposition = "vote"\nagents = ["relay", "calculator"]\n')
+    with pytest.raises(ConfigError, match="can't contain itself"):
+        load(file)
+    file.write_text('[mixtures.smollm2-chat]\ncomposition = "refine"\nagent = "gemma3-few-shot"\n')
+    with pytest.raises(ConfigError, match="identifier"):
+        load(file)
+    file.write_text('[mixtures.calculator]\ncomposition = "vote"\nagents = ["gemma3-few-shot"]\n')
+    config = load(file)
+    assert config.agent("vote").agents[0].name == "calculator"  # type: ignore[attr-defined]
 
 
 def test_names_that_are_not_there() -> None:

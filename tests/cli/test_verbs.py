@@ -299,7 +299,7 @@ def test_completion(folder: Path) -> None:
         return done.stdout.split()
 
     assert complete("motet do") == ["doctor"]
-    assert complete("motet ask --mixture tr") == ["trio"]
+    assert complete("motet ask --mixture tri") == ["trio"]
     assert complete("motet ask --agents four,fi") == ["four,five"]
     assert complete("motet models fetch smo") == ["smollm2-135m"]
     assert complete("motet replay la") == ["last"]

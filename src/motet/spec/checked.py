@@ -1,4 +1,7 @@
-"""A document that makes sense: every entry read, every name known, nothing inside itself. Nothing is built yet."""
+"""A document that makes sense: every entry read, every name known, nothing inside itself. Nothing is built yet.
+
+Built-in mixtures that nothing names are read when they are asked: there are many, and each brings its method's file.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from motet.errors import UsageError
+from motet.errors import ConfigError, UsageError
 from motet.run import Agent
 from motet.spec.entries import KINDS, Entries, Entry
 from motet.spec.entry import AgentEntry, BudgetEntry
@@ -44,7 +47,6 @@ class Checked:
         entries: by kind and name, the document's own first.
         models: the names of the models.
         names: every name that can be asked: mixtures, agents, and models.
-        uses: what each entry names.
         budget: the limits of one question.
         default: who is asked when nobody is named, "" if that is not said.
 
@@ -61,10 +63,11 @@ class Checked:
         self.models = tuple(dict.fromkeys((*self.entries["models"], *given)))
         self.names = tuple(dict.fromkeys((*self.entries["mixtures"], *self.entries["agents"], *self.models)))
         self.model_entries: dict[str, ModelEntry] = {}
-        self.uses: dict[Key, Uses] = {}
+        self._uses: dict[Key, Uses] = {}
         for kind in KINDS:
-            for name in self.entries[kind]:
-                self._check(kind, name)
+            for name, entry in self.entries[kind].items():
+                if (kind != "mixtures" or not entry.builtin) and (kind, name) not in self._uses:
+                    self._check(kind, name)
         self._check_circles()
         self.budget = self._read_budget()
         self.default = self._read_default(beneath)
@@ -97,12 +100,29 @@ class Checked:
         """An entry and all that it is made of, each once."""
         reached = {key: None}
         for each in iter(waiting := [key]):
-            uses = self.uses.get(each, Uses({}, ()))
+            uses = self.uses(each)
             found = dict.fromkeys((self.kind(agent), agent) for agent in uses.agents.values())
             found |= dict.fromkeys(("models", model) for model in uses.models)
             waiting += [other for other in found if other not in reached]
             reached |= found
         return list(reached)
+
+    def uses(self, key: Key) -> Uses:
+        """What an entry names; nothing, if there is no such entry.
+
+        Raises:
+            ConfigError: it is a built-in mixture that makes no sense in this document.
+        """
+        if key not in self._uses and key[1] in self.entries[key[0]]:
+            self._problems = Problems(self.where)
+            self._check(*key)
+            self._check_circles()
+            try:
+                self._problems.check()
+            except ConfigError:
+                del self._uses[key]  # or the next who asks would not be told
+                raise
+        return self._uses.get(key, Uses({}, ()))
 
     def missing(self, key: Key) -> Iterator[tuple[str, KeyPath, str]]:
         """The models behind an entry that lack an environment variable: which, the key that needs it, the variable."""
@@ -136,7 +156,7 @@ class Checked:
         origins = before.origins if before else ((self.source, ("mixtures", name)),)
         changed.entries = {**self.entries, "mixtures": {**self.entries["mixtures"], name: Entry(table, origins)}}
         changed.names = tuple(dict.fromkeys((name, *self.names)))
-        changed.uses, changed.default = dict(self.uses), name
+        changed._uses, changed.default = dict(self._uses), name
         changed._problems = Problems(changed.where)
         changed._check("mixtures", name)
         changed._check_circles()
@@ -144,7 +164,7 @@ class Checked:
         return changed
 
     def _check(self, kind: str, name: str) -> None:
-        """Read an entry, to find what is wrong with it and what it uses."""
+        """Read an entry and what it names, to find what is wrong with it and what it uses."""
         reader = Reader(self, self._problems.tell, folder=self.source.folder)
         table = self.entries[kind][name].table
         try:
@@ -156,14 +176,18 @@ class Checked:
                 self.mixture(name, reader)
         except Wrong:
             pass  # told
-        self.uses[kind, name] = Uses(dict(reader.agents), tuple(reader.models.values()))
+        self._uses[kind, name] = Uses(dict(reader.agents), tuple(reader.models.values()))
+        for agent in reader.agents.values():
+            key = self.kind(agent), agent
+            if key not in self._uses and agent in self.entries[key[0]]:
+                self._check(*key)
 
     def _check_circles(self) -> None:
         """Refuse mixtures that contain themselves, and models that are their own fallback."""
         for kind, verb in (("mixtures", "contain"), ("models", "fall back on")):
             links = {
                 name: [*uses.agents.values()] if kind == "mixtures" else [*uses.models]
-                for (of, name), uses in self.uses.items()
+                for (of, name), uses in self._uses.items()
                 if of == kind
             }
             told: set[str] = set()

@@ -43,7 +43,7 @@ def committee(checked: Checked, agents: Sequence[str], mixture: str) -> Checked:
     else:
         known = sorted({*checked.entries["mixtures"], *variants(Agent)})
         raise UsageError(f"there is no mixture {name!r}{suggestion(name, known)}")
-    uses = checked.uses.get(("mixtures", name), Uses({}, ()))
+    uses = checked.uses(("mixtures", name))
     return checked.with_mixture(name, _with_members(table, members, uses, name))
 
 

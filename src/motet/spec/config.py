@@ -198,8 +198,8 @@ class Config:
 
     def _need_variables(self, key: Key) -> None:
         problems = Problems(self._checked.where)
-        for model, path, variable in () if self._keyless else self._checked.missing(key):
-            if model not in self._given:
+        for model, path, variable in self._checked.missing(key):
+            if model not in self._given and not self._keyless:
                 text = f"the environment variable {variable} is not set: set it, or leave this model out"
                 problems.tell(("models", model, *path), text)
         problems.check()

@@ -11,7 +11,7 @@ from motet.spec.locate import Path as KeyPath
 from motet.spec.model import expanded
 from motet.spec.problems import Problems
 from motet.spec.read import suggestion
-from motet.spec.source import Source, Table
+from motet.spec.source import BUILTIN, Source, Table
 
 KINDS: Final = ("models", "agents", "mixtures")
 SECTIONS: Final = (*KINDS, "budget", "default")
@@ -29,6 +29,11 @@ class Entry:
 
     table: Table
     origins: tuple[tuple[Source, KeyPath], ...]
+
+    @property
+    def builtin(self) -> bool:
+        """Whether nothing in it is a file's own."""
+        return all(source.name == BUILTIN for source, _ in self.origins)
 
     def where(self, rest: KeyPath = ()) -> str:
         """`file:line` of a key in it, or of the closest table around that."""

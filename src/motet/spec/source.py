@@ -24,6 +24,8 @@ VARIABLE = "MOTET_CONFIG"
 """The environment variable that names the file."""
 DEFAULT = Path(__file__).parent.parent / "default.toml"
 """The configuration that there is without any file; `motet init` writes its text."""
+BUILTIN = "built-in"
+"""Its name, as errors show it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def read(path: Path) -> Source:
 
 def builtin() -> Source:
     """The configuration that there is without any file."""
-    return replace(read(DEFAULT), name="built-in", folder=None)
+    return replace(read(DEFAULT), name=BUILTIN, folder=None)
 
 
 def shown(path: Path) -> str:
