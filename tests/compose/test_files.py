@@ -26,11 +26,11 @@ def docstrings(tree: ast.Module) -> list[ast.Expr]:
 
 @by_file
 def test_it_is_short(path: Path) -> None:
-    """At most 120 lines of code: docstrings, comments and empty lines are not counted."""
+    """At most 150 lines of code: docstrings, comments and empty lines are not counted."""
     text = path.read_text("utf-8")
     told = {line for node in docstrings(ast.parse(text)) for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     lines = [line for place, line in enumerate(text.splitlines(), 1) if place not in told]
-    assert len([line for line in lines if line.strip() and not line.lstrip().startswith("#")]) <= 120
+    assert len([line for line in lines if line.strip() and not line.lstrip().startswith("#")]) <= 150
 
 
 @by_file
