@@ -300,7 +300,7 @@ def test_completion(folder: Path) -> None:
 
     assert complete("motet do") == ["doctor"]
     assert complete("motet ask --mixture tri") == ["trio"]
-    assert complete("motet ask --agents four,fi") == ["four,five"]
+    assert complete("motet ask --agents four,fiv") == ["four,five"]
     assert complete("motet models fetch smo") == ["smollm2-135m"]
     assert complete("motet replay la") == ["last"]
 

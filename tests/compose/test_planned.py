@@ -31,7 +31,7 @@ def office(request: Request) -> str:
     letters = re.findall(r"^([A-Z]\d?): ", said, re.MULTILINE) or ["A"]
     if "Verdict: STOP" in said and "Now give" not in said and drawn.random() < 0.5:
         return "Verdict: STOP"
-    if "Verdict: revise" in said:
+    if '"Verdict: revise"' in said:  # it is asked for, and not heard
         return f"Verdict: {drawn.choice(['clean', 'revise'])}"
     if "Choice:" in said:
         return f"Choice: {drawn.choice([*letters, 'NONE'])}"
