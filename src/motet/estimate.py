@@ -3,7 +3,7 @@
 A composition's shape is never declared a second time: it is performed, with every call answered at once by a
 placeholder of which no two are alike, in virtual time, one second a call. So nothing agrees, no score is good enough,
 no verdict is that it is done, and every loop runs to its bound: the estimate is the most that can be while nobody
-fails, for replies of the length assumed.
+fails or abstains, for replies of the length assumed.
 """
 
 from __future__ import annotations
