@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from motet.agent import ModelAgent
-from motet.aggregate import Plurality, Synthesize
+from motet.aggregate import Best, Plurality, Synthesize
 from motet.backends.function import Function
 from motet.backends.scripted import Scripted
 from motet.bench.baselines import MOST_DRAWS, PLAIN_VOTE, matches
@@ -26,8 +27,9 @@ from motet.compose.debate import Debate
 from motet.compose.moa import MixtureOfAgents
 from motet.compose.vote import Vote
 from motet.journal import Journal
-from motet.message import Chat, Request, Sampling, Usage
-from motet.run import Agent
+from motet.message import Chat, Reply, Request, Sampling, Usage
+from motet.run import Agent, Run
+from motet.score import Judge
 
 SUITE = load_suite("arithmetic", n=20)
 RIGHT = {task.input: task.target[0] for task in SUITE.tasks}
@@ -207,3 +209,39 @@ def test_all_right_is_pass_hat_k() -> None:
     cells = [Cell(str(task), "a", draw, float(task + draw < 4), "full") for task in range(5) for draw in range(3)]
     (line,) = results(Sheet.of(cells), [Arm("a", "member", "")]).lines
     assert (line.tasks, line.right, line.all_right) == (5, pytest.approx(9 / 15), pytest.approx(2 / 5))
+
+
+def test_a_mixture_that_takes_no_placeholders() -> None:
+    """Without baselines it is benched, all that it is made of beside it; with them it is said why it can't be."""
+
+    @dataclass(frozen=True)
+    class Adds:
+        agents: tuple[ModelAgent, ...]
+        name: str = "adds"
+
+        async def __call__(self, chat: Chat, run: Run) -> Reply:
+            said = await run.all(run.ask(each, chat) for each in self.agents)
+            return Reply(str(sum(int(reply.text) for reply in said)))
+
+    adds = Adds((sometimes("a", 0.5), sometimes("b", 0.5)))
+    assert list(entrants({"adds": adds}, SAMPLE, baselines=False)) == ["a", "b", "adds"]
+    with pytest.raises(ValueError, match="placeholder"):
+        entrants({"adds": adds}, SAMPLE)
+
+
+def test_judges_are_no_members() -> None:
+    """Who is asked about the replies only, and never the question, neither answers alone nor votes."""
+    a, b, judge = sometimes("a", 0.5), sometimes("b", 0.5), sometimes("judge", 0.5)
+    given = entrants({"picks": Vote((a, b), aggregate=Best(Judge(judge)), name="picks")}, SAMPLE)
+    assert [name for name, each in given.items() if each.part == "member"] == ["a", "b"]
+    assert [each.name for each in leaves(given["plain vote"].agent)] == ["a", "b"]
+    both = entrants({"picks": Vote((a, judge), aggregate=Best(Judge(judge)), name="picks")}, SAMPLE)
+    assert [name for name, each in both.items() if each.part == "member"] == ["a", "judge"]
+
+
+def test_placebos_can_be_left_out_alone() -> None:
+    """The plain vote stays."""
+    a, b = sometimes("a", 0.5), sometimes("b", 0.5)
+    moa = {"moa": MixtureOfAgents((a, b), Synthesize(a), name="moa")}
+    assert list(entrants(moa, SAMPLE)) == ["a", "b", "moa", "plain vote", "moa, placebo"]
+    assert list(entrants(moa, SAMPLE, placebos=False)) == ["a", "b", "moa", "plain vote"]

@@ -16,6 +16,7 @@ from acting import down
 from motet import Budget, Debate, Judge, ModelAgent, Reply, Scripted, Synthesize, perform
 from motet.aggregate import Aggregator
 from motet.clock import run_virtual
+from motet.compose.base import finite
 from motet.errors import BudgetExceeded, ConfigError, TooFewReplies, UsageError
 from motet.message import Request, abstain
 from motet.outcome import Result
@@ -480,3 +481,9 @@ def test_a_wrong_field_in_the_configuration(case: Case, tmp_path: Path) -> None:
     for place, line in enumerate(places):
         with pytest.raises(ConfigError, match=rf"{re.escape(str(path))}:{line - 2}: mixtures.m{place}: "):
             load(path).agent(f"m{place}")
+
+
+def test_a_number_that_no_float_can_be() -> None:
+    """It is refused as any that is too large."""
+    with pytest.raises(UsageError, match="weights can't be or hold so large a number"):
+        finite("vote", weights={"ann": 10**400})

@@ -18,7 +18,7 @@ from motet.bench.placebo import placebo
 from motet.bench.run import Part
 from motet.bench.sheet import Sheet
 from motet.compose.vote import Vote
-from motet.estimate import estimate
+from motet.estimate import Estimate, estimate
 from motet.message import Chat
 from motet.run import Agent
 
@@ -64,11 +64,17 @@ def entrants(
         placebos: whether the placebos are among these.
 
     Raises:
-        MotetError: a mixture can't be performed at all; says why.
+        MotetError: a mixture can't be performed at all, or not on placeholders, which baselines take; says why.
     """
     alone = {name: agent for name, agent in named.items() if not leaves(agent) or isinstance(agent, ModelAgent)}
     mixtures = {name: agent for name, agent in named.items() if name not in alone}
-    shapes = {name: estimate(agent, sample) for name, agent in mixtures.items()} if members or baselines else {}
+    shapes: dict[str, Estimate] = {}
+    for name, agent in mixtures.items():
+        try:
+            shapes[name] = estimate(agent, sample)
+        except Exception:  # only the baselines can't do without; then all that a mixture is made of are members
+            if baselines:
+                raise
     inner = {
         leaf.name: leaf
         for name, agent in mixtures.items()

@@ -201,14 +201,14 @@ def _takes(found: Results) -> list[Block]:
 def _remarks(found: Results) -> list[Block]:
     """Of each arm what was noted most often: verdicts that could not be read, and what stood in for them."""
     rows = [
-        [line.arm, remark, f"{count:,}"]
+        [line.arm, f"{count:,}", remark]
         for line in found.lines
         for remark, count in list(line.remarks.items())[:MOST_REMARKS]
     ]
     note = (
         "On the way to so many answers. What could not be read, or stood in for another, is never taken for a verdict."
     )
-    return [Rows(["who", "what", "answers"], rows), Words(note, "note")]
+    return [Rows(["who", "answers", ""], rows), Words(note, "note")]
 
 
 def _p(contrast: Contrast) -> str:

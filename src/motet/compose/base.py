@@ -50,7 +50,15 @@ def finite(name: str, *, least: float = -MOST, **given: object) -> None:
         for number in _numbers(value):
             if not least <= number <= MOST:
                 bounds = f"give numbers from {least:g} to {MOST:g}"
-                raise UsageError(f"{name}: {field} can't be or hold {number:g}: {bounds}")
+                raise UsageError(f"{name}: {field} can't be or hold {_shown(number)}: {bounds}")
+
+
+def _shown(number: float) -> str:
+    """A number as errors show it."""
+    try:
+        return f"{number:g}"
+    except OverflowError:  # a whole one that no float can be
+        return "so large a number"
 
 
 def _numbers(value: object) -> Iterator[float]:
