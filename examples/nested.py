@@ -31,5 +31,5 @@ def main(chat: Agent, few_shot: Agent, calculator: Agent, reviewer: Agent) -> No
 
 if __name__ == "__main__":
     config = load()  # the reviewer is a very small model: it grades hardly better than chance
-    names = ("smollm2-chat", "smollm2-few-shot", "calculator", "smollm2-grader")
+    names = ("smollm2-chat", "smollm2-few-shot", "calculator", "smollm2-office")
     main(*map(config.agent, names))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from motet.ballot import MOST_STEPS, Plan, read_choice, read_grade, read_lines, read_plan, read_ranking
+from motet.ballot import MOST_FAULTS, MOST_STEPS, Plan, read_choice, read_grade, read_lines, read_plan, read_ranking
 
 LABELS = ["A", "B", "C"]
 WORDS = "I that reply A is a better than one but B and C are then by over followed 7 others , . : - > 10 / 3 ( ) 1. 2)"
@@ -229,6 +229,7 @@ LOOK, WRITE = ("A", "look it up", []), ("B", "write it down", [1])
         "**1.** **A:** look it up\n**2.** **B:** write it down (needs 1)",
         "I have thought about it.\n\n## Plan:\n1. A: look it up\n\n2. b: write it down; after 1\n\nThat is all.",
         "1. Agent A: look it up (after none)\n2. (B): write it down — after #1",
+        "1. A (a clerk): look it up\n2. **B [a poet]**: write it down (after 1)",
         "- A: look it up\n- B: write it down (after 1)",
         "  1. A: look\n     it up\n  2. B: write it\n     - down (after 1)".replace("- down", "down"),
         "10. A: look it up\n20. B: write it down (after 10)",
@@ -303,6 +304,36 @@ def test_roles_that_repeat() -> None:
     assert plan is not None
     assert plan.faults == ("step 2 repeats 'chemist' and is left out",)
     assert len(steps(read_plan(text, ["A", "B"]))) == 3
+
+
+def test_roles_that_begin_with_a_bracket() -> None:
+    """They have no name before it, and are not one role."""
+    plan = read_plan("1. A: (lawyer) knows law\n2. B: (chemist) knows acids", ["A", "B"], unlike=True)
+    assert steps(plan) == [("A", "(lawyer) knows law", []), ("B", "(chemist) knows acids", [])]
+
+
+def test_only_the_first_faults_are_told() -> None:
+    """A text full of them is no flood of notes."""
+    plan = read_plan("1. A: do it\n" + "\n".join(f"{n}. A: ..." for n in range(2, 999)), ["A"])
+    assert plan is not None
+    assert len(plan.faults) == MOST_FAULTS + 1
+    assert plan.faults[-1] == f"there are {997 - MOST_FAULTS} more faults"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["\n".join(f"{n}. do (after 1-999)" for n in range(1, 1000)), "1. do (after 1-999)\n" * 1200],
+    ids=["all wait for all", "without numbers"],
+)
+def test_a_thousand_steps_that_wait_for_each_other(text: str) -> None:
+    """Where so many are allowed they are read at once, and can be followed."""
+    import time
+
+    began = time.process_time()
+    plan = read_plan(text, most=1000)
+    assert time.process_time() - began < 2
+    assert plan is not None
+    assert sorted(place for wave in plan.waves for place in wave) == list(range(len(plan.steps)))
 
 
 def test_too_many_steps() -> None:
@@ -423,6 +454,7 @@ def test_a_megabyte_of_plan_is_read_in_no_time(text: str) -> None:
     ("text", "found"),
     [
         ("Search: rain", ["rain"]),
+        ("Search: rain\r\nSearch: sun\r\n", ["rain", "sun"]),
         ("I want rain.\n**Search:** *rain in Lyon*", ["rain in Lyon"]),
         ("- search: a\n2. Search: b\nSearch 3: c", ["a", "b", "c"]),
         ("Search:\nSearch: ", []),

@@ -42,6 +42,7 @@ from motet.compose.company import Company
 from motet.compose.concierge import Concierge
 from motet.compose.constraint_audit import ConstraintAudit
 from motet.compose.delegate import Delegate
+from motet.compose.institution import Institution
 from motet.compose.multi_persona import MultiPersona
 from motet.compose.orchestrate import Orchestrate
 from motet.errors import BackendError, MotetError, TooFewReplies, UsageError
@@ -169,6 +170,8 @@ PLANNED: dict[str, Callable[[list[ModelAgent]], Agent]] = {
     "orchestrate": lambda team: Orchestrate(team, k=4),
     "concierge": Concierge,
     "concierge of one": lambda team: Concierge(team, size=1),
+    "institution": lambda team: Institution(team, "us_federal"),
+    "institution of an assembly": lambda team: Institution(team, "athens", attempts=2),
     "company": lambda team: Company(team[:1], market=team[1:]),
     "company of a level": lambda team: Company(team, depth=1, nodes=5, tries=3),
     "company of levels": lambda team: Company(team, depth=3, nodes=7),

@@ -200,7 +200,7 @@ SHOWN = {
     "advisers": r"calculator +right in 75%(?s:.*)the advisers say 391",
     "debate_protocols": r"debate +\d of +6 calls(?s:.*)multi-persona +\d+ of +\d+ calls",
     "adaptive_vote": r"capital of France\?\n    all +12 calls .*Paris\.\n    adaptive +\d calls .*Paris",
-    "nested": r"at most 9 calls, 3 in series\n(?s:.*)│   ├── smollm2-few-shot  ok(?s:.*)└── smollm2-grader  ok",
+    "nested": r"at most 9 calls, 3 in series\n(?s:.*)│   ├── smollm2-few-shot  ok(?s:.*)└── smollm2-office  ok",
     "one_flow": r"team: 3 calls, \d+ prompt(?s:.*)\none conversation: 3 calls, \d+ prompt tokens, [1-9]\d+ of",
     "own_method": r"\A.*Paris.*\ntie-break  ok",
     "roundtable": r"calculator +arithmetic \+3\.3\n(?s:.*)the roundtable says 391",

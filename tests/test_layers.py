@@ -17,7 +17,7 @@ ROOT = Path(motet.__file__).parent
 LAYERS = (
     "errors printable",
     "measure/ page/",
-    "numbers normalise paths ballot embed",
+    "numbers normalise paths ballot form embed",
     "answer",
     "tables/",
     "diagnosis/",

@@ -50,6 +50,20 @@ def test_passages_lose_nothing(document: str, longest: int) -> None:
     assert "".join("".join(pieces).split()) == "".join(document.split())
 
 
+def test_words_without_spaces() -> None:
+    """In Chinese and Japanese a passage is found by some of its characters, and the right one first."""
+    found = Library(["塞纳河流经巴黎。", "里昂位于罗讷河畔。", "牛は草を食べる。", "The dam was built in 1931."])
+    assert [found.find(query, 1) for query in ("哪条河流经巴黎？", "里昂在哪里", "草")] == [[0], [1], [2]]
+
+
+def test_a_huge_query_and_a_document_of_blanks() -> None:
+    """A hundred thousand characters of anything take milliseconds, not minutes."""
+    found = Library(["cat", "\n \t" * 100_000, "x" * 100_000, "é\u0301" * 50_000, "猫" * 100_000])
+    for query in ("\n " * 50_000, "w" * 100_000, "\u0301" * 100_000, "猫" * 100_000, "]" * 100_000):
+        found.find(query)
+    assert found.find("猫") != found.find("cat") == [0]
+
+
 def test_where_it_cuts() -> None:
     """Between paragraphs, else between sentences, else between words, else anywhere."""
     assert list(passages("One two. Three.\n\nFour five. Six", 20)) == ["One two. Three.", "Four five. Six"]
@@ -92,7 +106,13 @@ def test_a_hostile_document() -> None:
 
 
 @pytest.mark.parametrize(
-    ("documents", "said"), [("one text", "can't be a str"), (["a", 3], "2 is a int"), (None, "can't be a NoneType")]
+    ("documents", "said"),
+    [
+        ("one text", "can't be a str"),
+        (["a", 3], "2 is a int"),
+        (None, "can't be a NoneType"),
+        (iter(["a"]), "can't be a list_iterator"),
+    ],
 )
 def test_what_is_no_document(documents: object, said: str) -> None:
     """It is refused, and the error says which."""
@@ -115,4 +135,5 @@ def test_a_pool_grows_by_what_is_new() -> None:
     assert pool.found("wine red", 2, novelty=0.2) == [3]
     assert pool.found("wine red") == []
     assert pool.places == [0]
+    assert Pool(pool.library).found("red wine", 2, novelty=0.2) == [0]  # the copy came with what it is a copy of
     assert str(pool) == '<reply id="doc1">\nred wine\n</reply>'

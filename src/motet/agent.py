@@ -45,6 +45,11 @@ class ModelAgent:
         max_steps: calls in the tool loop at most; the last one is made without tools, so that it answers.
         fit: the rule for heard texts that do not fit the context (see `motet.fit`).
         about: what the agent is good at, for people and for routers.
+        held: a ballot, grade, verdict or list that it is asked for is nothing else: its model is held to the form (see
+            `motet.form`). So a small model can be read; a large one had better give its reasons first.
+
+    Raises:
+        UsageError: `max_steps` is below 1, or it is `held` and its model takes no grammar.
 
     Raises (when called):
         BackendError: the call failed, or the question alone does not fit the context.
@@ -61,8 +66,14 @@ class ModelAgent:
     max_steps: int = 8
     fit: Rule = "shorten"
     about: str = ""
+    held: bool = False
 
     def __post_init__(self) -> None:
+        if self.held and not self.backend.card.grammar:
+            raise UsageError(
+                f"{self.name} is to be held to forms, and {self.backend.name} takes no grammar: leave `held` out, or "
+                f"use a local GGUF model, llama.cpp's server or vLLM"
+            )
         if self.max_steps < 1:
             raise UsageError(f"{self.name} may make {self.max_steps} calls: give max_steps of at least 1")
 
@@ -94,15 +105,18 @@ class ModelAgent:
 
     def _request(self, chat: Chat, run: Run) -> Request:
         rng = run.rng if chat.sources else _UNUSED
+        sampling = self.sampling
+        if self.held and chat.form:  # which says itself where it ends
+            sampling = msgspec.structs.replace(sampling, grammar=chat.form, format="", stop=())
         if self.style == "completion":
             if any(message.parts for message in chat.messages):
                 raise BackendError("bad_request", f"{self.name} continues text and sees no pictures: ask a chat agent")
             prompt = completion_prompt(chat, rng, system=self.system, examples=self.examples)
-            return Request(self.backend.name, prompt=prompt, sampling=self.sampling, asked=chat.question)
+            return Request(self.backend.name, prompt=prompt, sampling=sampling, asked=chat.question)
         if self.instruction:
             chat = _after_question(chat, Message("note", self.instruction))
         messages = chat_prompt(chat, rng, system=self.system, examples=self.examples)
-        return Request(self.backend.name, messages=messages, sampling=self.sampling, asked=chat.question)
+        return Request(self.backend.name, messages=messages, sampling=sampling, asked=chat.question)
 
     async def _use(self, own: dict[str, Tool], call: ToolCall, run: Run) -> Message:
         """Call a tool; what goes wrong is told to the model."""
@@ -181,7 +195,7 @@ class ModelAgent:
                 fitted.append(message)
             elif kept and (kept[0].source, kept[0].name) == (message.source, message.name):
                 fitted.append(kept.pop(0))
-        return Chat(tuple(fitted))
+        return Chat(tuple(fitted), chat.form)
 
     async def _merged(self, plain: Chat, texts: Sequence[Message], tokens: int, run: Run) -> str:
         """One text made of several by this agent's own model, `tokens` long at most; "" if it gives none."""
@@ -208,4 +222,4 @@ def _after_question(chat: Chat, note: Message) -> Chat:
     """`chat` with a note right after the last thing the user said."""
     said = [place for place, message in enumerate(chat.messages) if message.role == "user" and not message.source]
     place = said[-1] + 1 if said else len(chat.messages)
-    return Chat((*chat.messages[:place], note, *chat.messages[place:]))
+    return Chat((*chat.messages[:place], note, *chat.messages[place:]), chat.form)

@@ -57,7 +57,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
         completes: takes plain prompts, not only chats.
         logprobs: can report log-probabilities.
         tools: can call tools.
-        constrained: can constrain decoding to a grammar or a JSON schema.
+        grammar: can be held to a GBNF grammar.
         reports_usage: says how many tokens a call took; False for functions and other things without tokens.
         checked: its replies come with usage that was checked and priced by whoever gave them, as a fallback's do.
     """
@@ -68,7 +68,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     completes: bool = False
     logprobs: bool = False
     tools: bool = False
-    constrained: bool = False
+    grammar: bool = False
     reports_usage: bool = True
     checked: bool = False
 

@@ -31,6 +31,8 @@ _BETWEEN = frozenset(
 """Words that may stand between the labels of a ranking; any other makes a sentence of it."""
 MOST_STEPS = 50
 """Steps of a plan that are read, unless told otherwise."""
+MOST_FAULTS = 9
+"""Faults of a plan that are told of; those after them are only counted."""
 LONGEST_NAME = 40
 """Characters of the name of who does a step; what is longer is a sentence."""
 PLAN_FORM = (
@@ -134,7 +136,7 @@ def read_lines(text: str, word: str) -> list[str]:
     ['born in 1815', 'a woman']
     """
     begins = rf"(?im)^[^\w\n]*+(?:\d{{1,3}}[.)][^\w\n]*+)?{re.escape(word)}s?(?: ?#?\d{{1,3}})?[*_ ]{{0,4}}:([^\n]*)$"
-    found = [said.strip(' \t*_`"') for said in re.findall(begins, text[-LOOKED_AT:])]
+    found = [said.strip(' \t\r*_`"') for said in re.findall(begins, text[-LOOKED_AT:])]
     return [said for said in found if re.search(r"\w", said)]
 
 
@@ -239,7 +241,7 @@ def read_plan(
         name = re.split(r"[:,;.(–—]|\s-", doing, maxsplit=1)[0].strip(" *_").casefold()
         if not re.search(r"\w", doing):
             faults.append(f"step {number} says nothing and is left out")
-        elif unlike and name in seen:
+        elif unlike and name and name in seen:
             faults.append(f"step {number} repeats {name[:LONGEST_NAME]!r} and is left out")
         elif len(steps) >= most:
             faults.append(f"only the first {most} of {len(items)} steps are taken")
@@ -346,6 +348,7 @@ def _assigned(number: int, doing: str, given: str, names: Mapping[str, str], fau
     inline = bool(colon) and not given
     name = (head if inline else given).strip(" \t*_`@[]()?.\"'")
     name = re.sub(r"(?i)^(?:agent|role|worker|expert|employee)\s+(?=\w)", "", name)
+    name = re.sub(r"[(\[][^()\[\]]*$", "", name).strip()  # "A (the chemist)"
     found = names.get(name.casefold(), "")
     if not inline:
         if not found and name.casefold() not in _NOBODY:
@@ -369,8 +372,8 @@ def _followable(steps: Mapping[int, tuple[str, str, tuple[int, ...]]], faults: l
         missing = [str(other) for other in wanted if other not in steps]
         if missing:
             faults.append(f"step {number} comes after {', '.join(missing[:9])}, which there is not")
-    reached = {number: _reached(number, after) for number in steps}
-    bound = [number for number in steps if number in reached[number]]
+    reached = _reached(after)
+    bound = [number for number in steps if reached[number] >> number & 1]
     if bound:
         listed = ", ".join(map(str, bound))
         alone = len(bound) == 1
@@ -381,19 +384,24 @@ def _followable(steps: Mapping[int, tuple[str, str, tuple[int, ...]]], faults: l
     places = {number: place for place, number in enumerate(steps)}
     found = []
     for number, (doing, given, _) in steps.items():
-        kept = [o for o in after[number] if number not in reached[o] or places[o] < places[number]]
+        kept = [o for o in after[number] if not reached[o] >> number & 1 or places[o] < places[number]]
         found.append(Step(doing, given, tuple(sorted(places[other] for other in kept))))
-    return Plan(tuple(found), tuple(dict.fromkeys(faults)))
+    told = list(dict.fromkeys(faults))
+    more = [f"there are {len(told) - MOST_FAULTS} more faults"] if len(told) > MOST_FAULTS else []
+    return Plan(tuple(found), (*told[:MOST_FAULTS], *more))
 
 
-def _reached(number: int, after: Mapping[int, Sequence[int]]) -> set[int]:
-    """All that a step waits for, at once or in the end."""
-    reached, pending = set[int](), list(after[number])
-    while pending:
-        other = pending.pop()
-        if other not in reached:
-            reached.add(other)
-            pending += after[other]
+def _reached(after: Mapping[int, Sequence[int]]) -> dict[int, int]:
+    """All that each step waits for, at once or in the end, as the bits of a number.
+
+    Warshall's closure: thousands of steps that wait for hundreds each would take a search from each of them minutes.
+    """
+    reached = {number: sum(1 << other for other in set(others)) for number, others in after.items()}
+    waiting = [number for number, others in after.items() if others]
+    for middle in waiting:
+        for number in waiting:
+            if reached[number] >> middle & 1:
+                reached[number] |= reached[middle]
     return reached
 
 

@@ -6,7 +6,10 @@ no verdict is that it is done, every list has as many lines as are allowed, each
 it, and every loop runs to its bound: the estimate is the most that can be while nobody fails, abstains or refuses, for
 replies of the length assumed. Where a list was asked for it is performed once more, with lists only where members are
 cast, none where work is planned or people are described, since what is done instead can take more; of each number, the
-larger counts.
+larger counts. So with searches: once all documents are looked for with every word of the prompt, and all that is found
+is admitted, once nothing is. Of a few documents a court may find one after the other, and take some calls more.
+Where a reply may pass several reviews, or a query be tried again, what comes late costs most: so it is performed with
+one review more that is passed, one query more that fails, as long as that takes more calls.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -41,6 +44,17 @@ _LIST = re.compile(
     r"|say which (?P<people>\d{1,9}), each"
 )
 """Where a prompt asks for a list: a plan, with the cards of whom its steps can be given to; conditions; people."""
+_SEARCH = 'begins with "Search:"'
+"""Where a prompt asks for words to look for in documents."""
+_ADMIT = '"Scores: doc1='
+"""Where a prompt asks which passages of documents are admitted."""
+MOST_WORDS = 500
+"""Words that a placeholder looks for: those of its own prompt, the last ones."""
+_TURN = re.compile(r'"Verdict: clean"|begins with "(?P<query>Query):"')
+"""What a prompt asks for that may be said sooner or later: that a reply may stand, a query that can be computed."""
+PATIENCE = 9
+"""How much later than at once a placeholder says it at most."""
+_LETTERS = str.maketrans("0123456789", "ghijklmnop")
 _ANYBODY = '"?" for the letter'
 """What a prompt says where a step may be given to nobody, so that somebody is looked for."""
 LONGEST_LIST = 300
@@ -80,14 +94,23 @@ class Placeholder(Wrapper):
 
     reply_tokens: int
     planning: bool = field(default=True, kw_only=True)
+    patience: Sequence[int] = field(default=(0,), kw_only=True)
+    turns: dict[str, tuple[int, int]] = field(default_factory=dict, kw_only=True)
 
     async def complete(self, request: Request) -> Reply:
         """Words that mean nothing, with the usage of the longest reply."""
         await asyncio.sleep(1.0)
         offered = _VERDICT.search(request.text)
-        text = f"{offered.group(1) if offered else ''}\nplaceholder {request.key[:8]}".lstrip()
+        verdict = self._turned(request.text, offered.group(1) if offered else "")
+        text = f"{verdict}\nplaceholder {request.key[:8].translate(_LETTERS)}".lstrip()  # no number that is looked for
         words = max(0, min(request.max_tokens, self.reply_tokens) - 8) if self.card.reports_usage else 0
         asked = [found for found in _LIST.finditer(request.text) if self.planning or found["cards"]][-1:]
+        if self.planning and _SEARCH in request.text:
+            words_of_it = dict.fromkeys(re.findall(r"\w+", request.text)[-MOST_WORDS:])
+            text = f"Search: {' '.join(words_of_it)}\n{text}"
+        if self.planning and _ADMIT in request.text:
+            named = re.findall(r'<reply id="(doc\d+)">', request.text)
+            text = f"Scores: {', '.join(f'{name}=10' for name in named)}\n{text}"
         for found in asked:  # the last one: those before it were asked of others, who are quoted
             lines, spread = _listed(found, request, words)
             text, words = f"{lines}\n\n{text}", words - spread
@@ -95,6 +118,23 @@ class Placeholder(Wrapper):
             return Reply(text)
         text += " " + "word " * words
         return Reply(text, usage=Usage(1, prompt_tokens(self.backend, request), output=request.max_tokens))
+
+    def _turned(self, asked: str, verdict: str) -> str:
+        """What is said of the same words again and again: all is well, and no query works, until patience ends.
+
+        `patience` is for words in the order in which they first came up, its last number for all after them; `turns`
+        has their place in it, and how often something was said of them.
+        """
+        turn = _TURN.search(asked)
+        if turn is None:
+            return verdict
+        about = f"{turn['query']} {re.findall(r'placeholder ([a-p]{8})', asked)[-1:]}"
+        place, count = self.turns.get(about, (len(self.turns), 0))
+        self.turns[about] = (place, count + 1)
+        later = count >= self.patience[min(place, len(self.patience) - 1)]
+        if turn["query"]:
+            return "Query: count(*)" if later else ""
+        return verdict if later else "Verdict: clean"
 
     async def stream(self, request: Request) -> AsyncIterator[Delta]:
         """The same, in one piece."""
@@ -143,11 +183,13 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
     unpriced: set[str] = set()
     asked = Chat.of(question).question
 
-    async def performed(*, planning: bool) -> tuple[Estimate, bool]:
+    async def performed(*, planning: bool = True, patience: Sequence[int] = (0,)) -> tuple[Estimate, bool, list[int]]:
+        turns: dict[str, tuple[int, int]] = {}
+
         def stand_in(backend: Backend) -> Backend:
             if backend.card.price is None:
                 unpriced.add(backend.name)
-            return Placeholder(backend, reply_tokens, planning=planning)
+            return Placeholder(backend, reply_tokens, planning=planning, patience=patience, turns=turns)
 
         result = await perform(agent, question, budget=Budget(calls=MOST_CALLS, usd=math.inf), wrap=stand_in)
         if result.stopped:
@@ -164,11 +206,23 @@ def estimate(agent: Agent, question: str | Chat | Iterable[Message], *, reply_to
         found = Estimate(
             used.calls, round(result.seconds), used.input, used.output, used.usd, names, listening, offices
         )
-        return found, any(_LIST.search(event.request.text) for event in calls)
+        texts = [event.request.text for event in calls]
+        listed = any(_SEARCH in text or _LIST.search(text) for text in texts)
+        return found, listed, [count for _, count in turns.values()]
 
     async def work() -> Estimate:
-        found, listed = await performed(planning=True)
-        return _most(found, (await performed(planning=False))[0]) if listed else found
+        found, listed, turns = await performed()
+        before, late = found.calls, 0
+        if listed:
+            found = _most(found, (await performed(planning=False))[0])
+        while turns and late < PATIENCE:
+            later, _, counts = await performed(patience=[late + 1])
+            if later.calls <= before:
+                break
+            before, late, turns, found = later.calls, late + 1, counts, _most(found, later)
+        if late:  # what comes up less often is not waited for in vain
+            found = _most(found, (await performed(patience=[min(late, count - 1) for count in turns]))[0])
+        return found
 
     return run_virtual_apart(work)
 

@@ -104,10 +104,14 @@ def _told(messages: tuple[Message, ...]) -> list[Message]:
     return [msgspec.structs.replace(message, source="") if message.source else message for message in messages]
 
 
-class Chat(msgspec.Struct, frozen=True, dict=True):
-    """A conversation so far. Every change is a new chat."""
+class Chat(msgspec.Struct, frozen=True, dict=True, omit_defaults=True):
+    """A conversation so far. Every change is a new chat.
+
+    `form` is the grammar of the reply that is wanted next, "" for free text: see `held`.
+    """
 
     messages: tuple[Message, ...]
+    form: str = ""
 
     @classmethod
     def of(cls, words: str | Chat | Iterable[Message]) -> Chat:
@@ -123,6 +127,14 @@ class Chat(msgspec.Struct, frozen=True, dict=True):
     def note(self, text: str) -> Chat:
         """This chat with words of the composition to its listener at the end."""
         return self.add(Message("note", text))
+
+    def under(self, text: str) -> Chat:
+        """This chat with system words before everything else."""
+        return Chat((Message("system", text), *self.messages), self.form)
+
+    def held(self, form: str) -> Chat:
+        """This chat, the reply to which has a form (see `motet.form`); what is added to it later ends that."""
+        return Chat(self.messages, form)
 
     @property
     def question(self) -> str:

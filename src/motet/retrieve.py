@@ -8,9 +8,10 @@ Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
 k1 = 1.5 and b = 0.75. A word's weight is ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative: in Okapi's own
 formula a word that stands in more than half of a small library counts against its passages.
 
-Nothing is stemmed, and no word is left out: weights see to it that common ones count little. Documents are data of
-whoever gives them, and may be anything: those without a word are left out, long ones are cut into passages, so that
-what is shown fits a prompt, and what could end a fence or pass for a chat template's mark is disarmed when it is shown.
+Nothing is stemmed, and no word is left out: weights see to it that common ones count little. Where words are not told
+apart by spaces (Chinese, Japanese), each character is one. Documents are data of whoever gives them, and may be
+anything: those without a word are left out, long ones are cut into passages, so that what is shown fits a prompt, and
+what could end a fence or pass for a chat template's mark is disarmed when it is shown.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ LONGEST = 1_000
 ASKED = 64
 """Different words of a query that count, the rarest first: a query may be a whole answer."""
 
-_WORD = re.compile(r"\w+")
+_UNSPACED = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Kana and Han characters, of which a whole clause would else be one word that no query has."""
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
 _BREAK = re.compile(r"\n\s*\n|(?<=[.!?])\s|\s")
 
 
@@ -42,6 +45,8 @@ def words(text: str) -> list[str]:
 
     >>> words("Straße, STRASSE; 3.5 km")
     ['strasse', 'strasse', '3', '5', 'km']
+    >>> words("巴黎在 Seine 河")
+    ['巴', '黎', '在', 'seine', '河']
     """
     return _WORD.findall(text.casefold())
 
@@ -162,10 +167,14 @@ class Pool:
         self._seen: set[int] = set()
 
     def found(self, query: str, k: int = 3, *, novelty: float = 0.0) -> list[int]:
-        """The places of the `k` best passages never found before, those left out that are not novel enough."""
+        """The places of the `k` best passages never found before; those too like the kept or better ones left out."""
         found = self.library.find(query, k, without=self._seen)
         self._seen.update(found)
-        return [place for place in found if self.library.novelty(place, self.places) >= novelty]
+        novel: list[int] = []
+        for place in found:
+            if self.library.novelty(place, [*self.places, *novel]) >= novelty:
+                novel.append(place)
+        return novel
 
     def keep(self, places: Iterable[int]) -> None:
         """Keep what was found."""
@@ -195,7 +204,7 @@ def texts(documents: Iterable[str]) -> tuple[str, ...]:
     Traceback (most recent call last):
     motet.errors.UsageError: documents can't be a str: give a list of texts
     """
-    if isinstance(documents, str) or not isinstance(documents, Iterable):
+    if isinstance(documents, str) or not isinstance(documents, Collection):  # what is read up is empty the next time
         raise UsageError(f"documents can't be a {type(documents).__name__}: give a list of texts")
     given = tuple(documents)
     strange = [

@@ -46,7 +46,7 @@ def test_name_and_card() -> None:
     assert Llama("smollm2-135m").name == "smollm2-135m"
     assert Llama("smollm2-135m", "smol").name == "smol"
     card = backend.card
-    assert (card.context, card.local, card.completes, card.logprobs, card.constrained) == (512, True, True, True, True)
+    assert (card.context, card.local, card.completes, card.logprobs, card.grammar) == (512, True, True, True, True)
     assert card.price == Price(second=1)
     assert Llama("a.gguf", threads=2) == Llama("a.gguf", threads=2) != Llama("a.gguf", threads=1)
 

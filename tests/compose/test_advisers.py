@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from itertools import product
+from functools import partial
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -47,6 +48,16 @@ def test_without_a_state_it_is_a_plain_vote(said: list[tuple[str, str]]) -> None
     for rule in ("product", "sum"):
         found = fused(said, {}, rule=rule)  # type: ignore[arg-type]
         assert max(found, key=lambda each: round(found[each], 9)) == max(votes, key=lambda each: votes[each])
+
+
+def test_equals_are_equal() -> None:
+    """Advisers of the same records, in any order: the first answer wins a tie, and no rounding error does."""
+    state = {"ann": (3.0, 4.0), "bob": (5.3, 1.1), "cat": (9.7, 2.3)}
+    for order in permutations(state):
+        said = [(name, "x") for name in order] + [(name, "y") for name in reversed(order)]
+        for rule in ("product", "sum"):
+            found = fused(said, state, classes=7, rule=rule)
+            assert found["x"] == found["y"]
 
 
 def test_who_is_worse_than_chance_speaks_against_its_answer() -> None:
@@ -129,6 +140,17 @@ def test_counts_that_are_none(counts: tuple[float, float]) -> None:
     for fields in ({"state": {"a": counts}}, {"prior": counts}):
         with pytest.raises(UsageError, match=r"a can't be|prior can't be|can't be or hold nan"):
             Advisers([agent("a")], **fields)  # type: ignore[arg-type]
+        for use in (partial(fused, [("a", "x")]), partial(learned, said=[("a", "x")], truth="x")):
+            with pytest.raises(UsageError, match=r"a can't be|prior can't be|can't be or hold nan"):
+                use(**({"state": {}} | fields))
+
+
+def test_numbers_and_rules_that_there_are_not() -> None:
+    """More classes than a float can count, and an unknown rule, are refused before anybody is asked."""
+    with pytest.raises(UsageError, match="so large a number"):
+        Advisers([agent("a")], classes=10**400)
+    with pytest.raises(UsageError, match="can't fuse by 'mean'"):
+        fused([("a", "x")], {}, rule="mean")  # type: ignore[arg-type]
 
 
 # ---- on known truth

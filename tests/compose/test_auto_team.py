@@ -114,6 +114,42 @@ def test_a_result_that_is_not_clean_is_done_again() -> None:
     assert any("no verdict that could be read" in note for note in raving.warnings)
 
 
+def test_complaints_are_no_list() -> None:
+    """A numbered list of what is wrong, with nothing given to anybody, does not become the roles or the plan."""
+    complaints = "1. The role of chemist is vague.\n2. A lawyer is hardly needed."
+    result = ask(AutoTeam([ANN, BOB], planner(), observer(complaints, complaints)))
+    assert [heard(call)[0] for call in calls(result)[4:7:2]] == [
+        "chemist, who knows acids",
+        "lawyer, who knows the law",
+    ]
+    assert sum("stay as drawn" in note for note in result.warnings) == 2
+
+
+def test_a_result_that_nobody_does_again_stays() -> None:
+    """It is not looked at again either, and that is noted; a step that nobody does is noted too."""
+
+    def once(request: Request) -> object:
+        return down("context_length") if AGAIN in request.text or "hard" in request.text else "done"
+
+    result = ask(
+        AutoTeam([agent("ann", said=once)], planner(plan="1. A: look"), observer(verdicts=["revise"]), rounds=4)
+    )
+    assert agents(result)[4:] == ["ann", "observer", "ann", "planner"]
+    assert heard(calls(result)[-1]) == ["done"]
+    assert (
+        "auto-team: a step could not be done again; its result stays, though it was not found clean" in result.warnings
+    )
+    assert not any("done 4 times" in note for note in result.warnings)
+    result = ask(AutoTeam([agent("ann", said=once)], planner(plan="1. A: look\n2. A: hard"), observed=False))
+    assert "auto-team: nobody could do step 2 of the plan" in result.warnings
+
+
+def test_rounds_without_number() -> None:
+    """However many are allowed, it ends with the first clean result."""
+    result = ask(AutoTeam([ANN, BOB], planner(plan="1. A: look"), observer(ROLES, "1. A: look"), rounds=10**12))
+    assert agents(result)[4:] == ["ann", "observer", "planner"]
+
+
 @pytest.mark.parametrize(
     ("roles", "plan", "note", "done"),
     [
@@ -196,3 +232,15 @@ def test_observing_is_worth_what_the_observer_sees(seen: float, expected: float)
     right = sum(ask(noisy(seen), f"What is {seed}?").text == "right" for seed in range(n))
     print(f"observer right {seen:g}: {right / n:.3f}, expected {expected:.3f}")
     assert abs(right / n - expected) < 3 * (expected * (1 - expected) / n) ** 0.5
+
+
+def test_a_plan_that_nobody_can_do_is_given_up() -> None:
+    """Where no step brings anything, every agent answers the question itself, and that is noted."""
+
+    def said(request: Request) -> object:
+        return "" if "the part you play" in request.messages[-1].text else "42"
+
+    workers = [agent(name, said=said) for name in ("ann", "bob")]
+    result = ask(AutoTeam(workers, planner(), observed=False))
+    assert result.text == "all in all"
+    assert any("nobody could do any step of the plan" in note for note in result.warnings)

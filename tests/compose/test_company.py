@@ -128,6 +128,41 @@ def test_nonsense_of_a_manager(plan: str, market: list[Agent], choice: str, note
     assert result.text == "whole"
 
 
+def test_reasons_are_no_plan() -> None:
+    """A numbered list beside the verdict that a task is whole takes nothing apart, unless it gives out work."""
+    boss = manager("1. It is simple.\n2. One can do it.\nVerdict: whole")
+    result = ask(Company([ANN], boss, market=[BOB, CAT]))
+    assert (agents(result), result.warnings) == (["boss", "boss"], [])
+    result = ask(Company([ANN], manager("1. A: dig\nVerdict: whole"), depth=1))
+    assert agents(result) == ["boss", "ann", "boss", "boss"]
+
+
+def test_who_did_it_does_it_again() -> None:
+    """Not its first owner, who gave nothing, and would be shown another's words as its own."""
+    cut = agent("cut", said=Reply("", finish="length"))
+    result = ask(Company([cut, BOB], manager("1. A: dig", ["revise", "clean"]), depth=1))
+    assert agents(result) == ["boss", "cut", "bob", "boss", "bob", "boss", "boss"]
+
+
+def test_what_nobody_can_do_is_noted() -> None:
+    """A part without result is left out, and so is a plan for which there is no room."""
+
+    def picky(request: Request) -> object:
+        return down("context_length") if "dig" in request.text else "filled"
+
+    result = ask(Company([agent("ann", said=picky)], manager("1. A: dig\n2. A: fill"), depth=1))
+    assert any("a part that nobody could do" in note for note in result.warnings)
+    greedy = agent("greedy", said=lambda request: "1. A: part\n2. A: part")
+    result = ask(Company([greedy], nodes=5, tries=1))
+    assert any("had no room" in note for note in result.warnings)
+
+
+def test_a_market_is_a_list() -> None:
+    """One agent alone is refused."""
+    with pytest.raises(UsageError, match="market can't be a ModelAgent"):
+        Company([ANN], market=BOB)  # type: ignore[arg-type]
+
+
 def test_who_fails_is_replaced() -> None:
     """The next on the staff does it; a dead manager's whole is put together by the staff."""
     dead = agent("dead", said=down())

@@ -107,7 +107,7 @@ def test_a_step_that_nobody_does() -> None:
     mute = [specialist(trade, said="I cannot do that.") for trade in "abcd"]
     result = ask(Concierge(mute, host("1. a"), tries=2))
     assert (len(served(result)), result.text) == (2, "all in all")
-    assert "concierge: nobody could do step 1 in 2 tries" in result.warnings
+    assert "concierge: nobody who was asked could do step 1" in result.warnings
     dead = [specialist(trade, said=down()) for trade in "abcd"]
     assert isinstance(ask(Concierge(dead)).error, TooFewReplies)
     assert ask(Concierge([*dead[:3], specialist("d")])).text == "d"
@@ -130,6 +130,23 @@ def test_without_cards_and_with_nonsense() -> None:
     assert "concierge: no plan could be read; the question is one step" in result.warnings
 
 
+def test_some_have_no_card() -> None:
+    """Who has none is shown as unknown, and does not keep those from being hired who have one."""
+    boss = host("1. a\n2. b")
+    result = ask(Concierge([agent("mx", said="x"), specialist("a"), specialist("b")], boss))
+    assert served(result) == "ab"
+    result = ask(Concierge([agent("mx", said="x"), specialist("b")], boss))  # nobody for a: the first is hired
+    assert served(result) == "xb"
+
+
+def test_nobody_is_asked_twice_for_the_whole() -> None:
+    """Where no step is done, the concierge and then all agents are asked, each once."""
+    mute = agent("mute", said=abstain())
+    result = ask(Concierge([mute, specialist("a", said="I cannot do that.")]))
+    whole = [call.agent for call in calls(result) if call.request.messages[-1].text == "What?"]
+    assert whole == ["mute", "ma", "mute", "ma"]  # as the one step, then as the whole
+
+
 REFUSALS = [
     "I cannot do that.",
     "I can't access the internet.",
@@ -138,11 +155,17 @@ REFUSALS = [
     "I lack the capability to book flights.",
     "We do not have access to live prices.",
     "I won't be able to draw it.",
+    "I’m sorry, but I can’t help with that.",
+    "I don’t have access to live prices.",
+    "As a model I do not have real-time access to prices.",
+    "I don't have any tools for this.",
 ]
 ANSWERS = [
     "391",
     "Penguins cannot fly.",
     "I cannot but agree.",
+    "I can't believe how simple it is: 7.",
+    "I don't have the time at hand, but the tools are here.",
     "I can see why: it is 7.",
     "You can't divide by zero.",
     "The patient is unable to walk.",

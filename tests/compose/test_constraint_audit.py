@@ -97,6 +97,16 @@ def test_conditions_are_listed_by_the_auditor_and_fenced() -> None:
     assert all(text.count("</reply>") == text.count('<reply id="') == 2 for text in audits(result))
 
 
+def test_given_conditions_all_count_and_those_left_out_are_noted() -> None:
+    """`most` bounds what the auditor lists, each once, with a note; of given ones none is dropped."""
+    given = [f"{CITY} Number {number}." for number in range(7)]
+    assert len(audits(ask(ConstraintAudit(drafting("Paris"), auditing(truly), given)))) == 7
+    listed = f"Constraint: {CITY}\nConstraint: {CITY}\nConstraint: {CAPITAL}\nConstraint: It is old."
+    result = ask(ConstraintAudit(drafting("Paris"), auditing(truly, listed), most=2))
+    assert [(CITY in text, CAPITAL in text) for text in audits(result)] == [(True, False), (False, True)]
+    assert any("3 conditions were listed, of which the first 2" in warning for warning in result.warnings)
+
+
 @pytest.mark.parametrize("listed", ["", "It must be right.", "Constraint:"])
 def test_conditions_that_cannot_be_read(listed: str) -> None:
     """The whole question is the only one then, and that is noted."""
@@ -140,7 +150,7 @@ def test_a_verdict_that_cannot_be_read_verifies_nothing(nonsense: object) -> Non
 
 
 def test_the_draft_that_met_most_is_given() -> None:
-    """A later one that met fewer does not replace it; of equals the last does."""
+    """A later one that met fewer does not replace it, nor one that violates more; of equals the last does."""
     result = ask(
         ConstraintAudit(
             drafting("Paris", "Lyon"),
@@ -154,6 +164,9 @@ def test_the_draft_that_met_most_is_given() -> None:
     assert result.text == "Paris"
     result = ask(ConstraintAudit(drafting("Nice", "Lyon"), auditing(truly), [CITY, CAPITAL], rounds=2))
     assert result.text == "Lyon"
+    doubting = auditing(lambda condition, draft: "Verdict: OPEN" if "Nice" in draft else truly(condition, draft))
+    result = ask(ConstraintAudit(drafting("Nice", "Lyon"), doubting, [CAPITAL], rounds=2))
+    assert result.text == "Nice"
 
 
 def test_drafts_that_fail() -> None:

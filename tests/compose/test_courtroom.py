@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from acting import agent, down
-from test_compose import ask, calls, shape
+from test_compose import ask, calls, heard, shape
 
 from motet import Budget, ModelAgent, Reply
 from motet.backends.simulated import World
@@ -63,6 +63,10 @@ def test_shape() -> None:
     assert shape(Courtroom([A, B, C], D, E)) == (13, 9)
     assert shape(Courtroom([A], D, E, rounds=1)) == (3, 3)
     assert shape(Courtroom([A], D, E, rounds=2, reflection=False)) == (5, 5)
+    many = [f"What {number} is, and {number}th of all." for number in range(99)]
+    assert shape(Courtroom([A, B, C], D, E, documents=many)) == (13 + 2 + 7, 18)
+    assert shape(Courtroom([A], D, E, documents=many, rounds=1, admission=False)) == (5, 5)
+    assert shape(Courtroom([A], D, E, documents=["It is what."], rounds=3)) == (11 + 2 + 1, 12)  # found once, at most
 
 
 def test_the_order_of_a_trial() -> None:
@@ -91,6 +95,14 @@ def test_the_pool_grows_by_what_is_looked_for() -> None:
     assert "Floods came in 1940." in after.request.text
     assert "Cows" not in after.request.text
     assert result.text == "no"
+
+
+def test_the_defence_looks_for_evidence_against_what_was_said() -> None:
+    """It is asked what it needs once the plaintiff has answered, and hears that answer."""
+    trial = Courtroom([judge("j", by("5"))], counsel("p", "4"), counsel("d", "5"), documents=LIBRARY, rounds=1)
+    result = ask(trial, "What?")
+    assert [call.agent for call in calls(result)] == ["p", "p", "d", "d", "j"]
+    assert [len(heard(call)) for call in calls(result)] == [0, 0, 1, 1, 2]
 
 
 def test_copies_are_not_evidence() -> None:
@@ -189,6 +201,10 @@ def test_silent_sides() -> None:
     dead = agent("dead", said=down())
     assert ask(Courtroom([A], dead, counsel("d", "5"))).text == "5"
     assert ask(Courtroom([A], counsel("p", "4"), dead)).text == "4"
+    alone = ask(Courtroom([A], dead, counsel("d", "5"), documents=LIBRARY))
+    told = [call.request.text for call in calls(alone) if call.agent == "d"]
+    assert len(told) == 2
+    assert not any("has answered this" in text for text in told)  # nobody had
     result = ask(Courtroom([A, B, B], dead, dead))
     assert result.text == "b"
     assert any("the judges answer themselves" in warning for warning in result.warnings)
@@ -196,15 +212,18 @@ def test_silent_sides() -> None:
 
 
 def test_a_spent_purse() -> None:
-    """The plaintiff's first statement was offered."""
+    """The plaintiff's statement was offered, which stands if no side wins."""
     result = ask(Courtroom([A], counsel("p", "4"), counsel("d", "5")), budget=Budget(calls=2))
     assert (result.text, result.stopped) == ("4", "calls")
 
 
-@pytest.mark.parametrize("fields", [{"rounds": 0}, {"k": 0}, {"novelty": 1.5}, {"documents": "one"}, {"judges": []}])
+@pytest.mark.parametrize(
+    "fields",
+    [{"rounds": 0}, {"k": 0}, {"novelty": 1.5}, {"novelty": 10**400}, {"documents": "one"}, {"judges": []}],
+)
 def test_what_makes_no_sense(fields: dict[str, object]) -> None:
     """It is refused when it is made."""
-    with pytest.raises(UsageError, match=r"at least 1|from 0 to 1|list of texts"):
+    with pytest.raises(UsageError, match=r"at least 1|from 0 to 1|so large|list of texts"):
         Courtroom(**{"judges": [A], "plaintiff": B, "defence": C, **fields})  # type: ignore[arg-type]
 
 

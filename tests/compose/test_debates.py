@@ -18,8 +18,9 @@ import pytest
 from acting import agent, down
 from test_compose import ask, calls, heard, shape
 
-from motet import Budget, Debate, ModelAgent, Synthesize, Vote
+from motet import Budget, Chat, Debate, ModelAgent, Reply, Synthesize, Vote, perform
 from motet.backends.simulated import World
+from motet.clock import run_virtual
 from motet.compose.agent_verse import CONCLUDE, REVISE, AgentVerse
 from motet.compose.chat_eval import ROLES, ChatEval
 from motet.compose.multi_persona import MultiPersona
@@ -27,7 +28,7 @@ from motet.compose.roles import BE
 from motet.compose.tit_for_tat import DECIDE, JUDGE, OBJECT, REPLY, TitForTat
 from motet.errors import UsageError
 from motet.measure.contraction import contraction_ratio
-from motet.message import Request
+from motet.message import Request, hear
 from motet.outcome import Result
 from motet.run import Agent
 from motet.topology import Alone, Full, Sparse, Star
@@ -153,7 +154,39 @@ def test_dead_sides_and_judges() -> None:
     deserted = iter(["x", down("context_length")])
     result = ask(TitForTat([A, agent("y", said=lambda request: next(deserted))], judging("CONTINUE")))
     assert names(result) == ["a", "y", "judge", "a", "y", "judge"]
-    assert any("one side is left to speak" in warning for warning in result.warnings)
+    assert any("fewer than two sides are left to speak" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("make", [TitForTat, ChatEval])
+def test_who_is_left_alone_in_a_turn_is_not_asked_again(make: Callable[..., Agent]) -> None:
+    """Once the other is gone there is nothing new to answer: no call whose prompt would end with one's own words."""
+    said = iter(["4", down("context_length")])
+    leaving = agent("leaving", said=lambda request: next(said))
+    result = ask(make([leaving, agent("y", said="5")], rounds=3), "2 + 2?")
+    spoke = [call for call in calls(result) if call.request.messages[-1].text != DECIDE]
+    assert names(result)[:4] == ["leaving", "y", *(["leaving", "leaving"] if make is TitForTat else ["leaving"])]
+    assert all(call.request.messages[-1].role == "user" for call in spoke)
+    assert names(result).count("y") == 1
+
+
+def test_what_the_judge_saw_is_what_the_answer_is_made_of() -> None:
+    """Letters begin after those that the question came with; a letter that was heard before is nobody here."""
+    heard_before = hear(Chat.of("What?"), [Reply("x", id="r1"), Reply("y", id="r2")])
+
+    async def put(judge: ModelAgent) -> Result:
+        return await perform(TitForTat([A, B], judge, rounds=2), heard_before)
+
+    result = run_virtual(put(judging("<b>")))
+    assert (result.text, len(result.checked().sources)) == ("b", 2)
+    letters = FENCED.findall(prompt(result, 2))
+    assert sorted(letter for letter, text in letters if text in "ab") == ["C", "D"]
+    assert run_virtual(put(judging("A"))).text == "so be it"
+
+
+def test_a_spent_purse_leaves_no_side() -> None:
+    """With nobody left to speak the judge is not said to have heard one."""
+    result = ask(TitForTat([A, B], judging("CONTINUE")), budget=Budget(calls=3))
+    assert any("fewer than two sides" in warning for warning in result.warnings)
 
 
 def test_a_spent_purse_gives_what_was_said() -> None:
@@ -200,6 +233,18 @@ def test_without_a_summary_the_words_are_heard() -> None:
     result = ask(ChatEval([A, B], talk="summarized", summarizer=agent("s", said=down("auth"))))
     assert [sorted(heard(call)) for call in calls(result)][3:] == [["b"], ["a"]]
     assert any("no summary came" in warning for warning in result.warnings)
+
+
+def test_a_summary_that_did_not_come_costs_the_next_no_word() -> None:
+    """What was not summed up is summed up the next time, each reply once, those of who has left included."""
+    sums = iter(["", "a sum"])
+    said = {name: iter([f"{name} 1", f"{name} 2", f"{name} 3"]) for name in "ab"}
+    team = [agent(name, said=lambda _, name=name: next(said[name])) for name in "ab"]
+    gone = iter(["gone 1", down("context_length")])
+    team.append(agent("c", said=lambda _: next(gone)))
+    result = ask(ChatEval(team, talk="summarized", summarizer=agent("s", said=lambda _: next(sums)), rounds=3))
+    second = [call for call in calls(result) if call.agent == "s"][1]
+    assert sorted(heard(second)) == ["a 1", "a 2", "b 1", "b 2", "gone 1"]
 
 
 @pytest.mark.parametrize("talk", ["one_by_one", "simultaneous", "summarized"])
@@ -249,6 +294,7 @@ def test_turns_are_bounded() -> None:
     """Critics that never agree are heard so often, and no more."""
     result = ask(AgentVerse([solver("x"), critic("b", *["DISAGREE"] * 9)], rounds=1, turns=2))
     assert (result.text, names(result).count("b")) == ("proposal 3", 2)
+    assert result.warnings == ["agent-verse: critics disagreed in each of 2 turns; the last revision was not reviewed"]
 
 
 def test_the_evaluator_sends_it_back() -> None:
@@ -284,17 +330,20 @@ def test_a_grade_that_cannot_be_read_accepts_nothing(said: str) -> None:
     ids=["too few", "repeated", "too many", "none"],
 )
 def test_roles_that_are_missing_or_repeated(roles: tuple[str, ...], cast: list[str]) -> None:
-    """Who is left without one answers as it is; that nobody was recruited is noted."""
+    """Who is left without one answers as it is, and that is noted."""
     result = ask(AgentVerse([solver(*roles), critic("b"), critic("c")], rounds=1))
     told = [[text for text in heard(call) if text != "proposal 1"] for call in calls(result)[2:4]]
     assert told == [[role] if role else [] for role in cast]
-    assert any("nobody was recruited" in warning for warning in result.warnings) == (not roles)
+    noted = {"nobody was recruited": not roles, "only 1 of 2 roles": bool(roles) and "" in cast}
+    for words, there in noted.items():
+        assert any(words in warning for warning in result.warnings) == there
 
 
 def test_a_critic_without_a_verdict_is_against_it() -> None:
     """What can't be read is no agreement, and is noted."""
     result = ask(AgentVerse([solver("x"), agent("b", said="Hm, AGREE with what?")], rounds=1, turns=1))
-    assert (result.text, len(result.warnings)) == ("proposal 2", 1)
+    assert (result.text, len(result.warnings)) == ("proposal 2", 2)
+    assert any("no agreement" in warning for warning in result.warnings)
 
 
 def test_horizontal() -> None:
@@ -305,14 +354,38 @@ def test_horizontal() -> None:
     assert CONCLUDE in prompt(result, 3)
 
 
+def test_what_a_group_said_is_not_lost() -> None:
+    """If nobody makes one reply of it, the most frequent answer is given, made of all, and that is noted."""
+
+    def says(answer: str) -> Says:
+        return lambda request: "" if CONCLUDE in request.text else answer
+
+    team = [agent("solver", said=""), *(agent(name, said=says(said)) for name, said in zip("bcd", "544", strict=True))]
+    result = ask(AgentVerse(team, structure="horizontal", rounds=1), "2 + 2?")
+    assert (result.text, len(result.checked().sources)) == ("4", 3)
+    assert any("the most frequent answer, is given instead" in warning for warning in result.warnings)
+
+
 @pytest.mark.parametrize("structure", ["vertical", "horizontal"])
 def test_another_solves_where_the_solver_is_dead(structure: Any) -> None:
     """A dead solver is missing, and the next agent is asked; with dead critics the proposal stands."""
     dead = agent("dead", said=down("auth"))
     result = ask(AgentVerse([dead, solver("x", name="b"), critic("c")], structure=structure, rounds=1))
     assert (result.text.startswith("proposal"), result.outcome.state) == (True, "degraded")
+    assert any("dead gave no reply; b solves in its place" in warning for warning in result.warnings)
     alone = ask(AgentVerse([solver("x"), dead], structure=structure, rounds=1))
     assert alone.text == "proposal 1"
+
+
+def test_nobody_is_told_that_another_proposal_is_its_own() -> None:
+    """Only who made a proposal revises it: if it does not, that stands, and is noted; so after an evaluation."""
+    left = iter(["1. x", "4", "", "1. x", "", ""])
+    team = [agent("a", said=lambda _: next(left)), critic("b", "DISAGREE", "DISAGREE")]
+    result = ask(AgentVerse(team, evaluator=agent("e", said="Grade: 2"), turns=3), "2 + 2?")
+    assert (names(result), result.text) == (["a", "a", "b", "a", "e", "a", "a", "b", "a"], "4")
+    assert any("the proposal was not revised; it stands" in warning for warning in result.warnings)
+    own = [[m.text for m in call.request.messages if m.role == "assistant"] for call in calls(result)]
+    assert [texts for call, texts in zip(calls(result), own, strict=True) if call.agent != "a"] == [[]] * 3
 
 
 # ---- multi-persona
@@ -326,7 +399,16 @@ def test_personas_advise_then_criticise() -> None:
         [], ["a chemist"], ["a lawyer"], ["b says so. Verdict:", "c says so. Verdict: AGREE"],
         ["a chemist", "proposal 1"], ["a lawyer", "proposal 1"], ["b says so. Verdict: DISAGREE"],
     ]  # fmt: skip
-    assert (result.text, result.warnings) == ("proposal 2", [])
+    assert result.text == "proposal 2"
+    told = "multi-persona: a persona was not content with each proposal before the last; proposal 2 stands"
+    assert result.warnings == [told]
+
+
+def test_a_leader_without_advice() -> None:
+    """It answers without, and that is noted."""
+    result = ask(MultiPersona([A, agent("b", said="")], ["You doubt."], rounds=1))
+    assert (result.text, heard(calls(result)[1])) == ("a", [])
+    assert any("no persona gave advice" in warning for warning in result.warnings)
 
 
 def test_one_agent_plays_all() -> None:
@@ -359,7 +441,10 @@ def test_a_dead_leader_leaves_the_advice() -> None:
         (lambda: ChatEval([A, B], roles=["You doubt.", " "]), "chat-eval: roles can't be"),
         (lambda: AgentVerse([A]), "at least 2 agents"),
         (lambda: AgentVerse([A, B], turns=0), "at least 1 turns"),
+        (lambda: ChatEval([A, B], talk="one-by-one"), "give one_by_one, simultaneous or summarized"),  # type: ignore[arg-type]
         (lambda: AgentVerse([A, B], accept=-1), "accept can't be"),
+        (lambda: AgentVerse([A, B], accept=80), "give a grade from 0 to 10"),
+        (lambda: AgentVerse([A, B], structure="flat"), "give vertical or horizontal"),  # type: ignore[arg-type]
         (lambda: MultiPersona([]), "at least 1 agents"),
         (lambda: MultiPersona([A], count=0), "at least 1 personas"),
         (lambda: MultiPersona([A], personas=[""]), "multi-persona: personas can't be"),

@@ -106,6 +106,7 @@ def test_what_nobody_does_is_told_and_may_be_planned_anew() -> None:
     ("said", "called", "note"),
     [
         ([PLAN], ["ann", "bob"] * 2, "the 2 rounds are over"),
+        ([PLAN, "Done were:\n1. A: the sum\n2. B: the text\n\nVerdict: STOP"], ["ann", "bob"], ""),
         ([PLAN, "Well done."], ["ann", "bob"], "neither gave out more nor said that all is done"),
         (["I can't."], ["ann"], "no plan could be read"),
         (["1. Z: add", "Verdict: STOP"], ["ann"], "'Z', who is nobody here"),
@@ -117,8 +118,19 @@ def test_how_it_ends(said: Sequence[object], called: list[str], note: str) -> No
     """At the bound, without a verdict, without a plan, with nobodies and cycles in it: it ends, and says why."""
     result = ask(Delegate([ANN, BOB], boss(*said), rounds=2))
     assert [name for name in agents(result) if name != "boss"] == called
-    assert any(note in text for text in result.warnings), result.warnings
+    assert any(note in text for text in result.warnings) if note else result.warnings == [], result.warnings
     assert result.reply is not None
+
+
+def test_what_no_plan_brings_is_asked_as_a_whole() -> None:
+    """Where nobody can do what was given out, the question goes to a worker, and that is noted."""
+
+    def picky(request: Request) -> object:
+        return down("context_length") if WORK in request.text else "It is 4."
+
+    result = ask(Delegate([agent("ann", said=picky)], boss("1. A: add", "Verdict: STOP")), QUESTION)
+    assert result.text == "It is 4."
+    assert any("the whole question is given to a worker" in note for note in result.warnings)
 
 
 def test_a_dead_delegator() -> None:

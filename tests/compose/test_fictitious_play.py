@@ -82,12 +82,19 @@ def test_it_ends_where_nobody_has_ever_moved() -> None:
     assert ask(FictitiousPlay([A, B], rounds=9, settle=False)).usage.calls == 18
 
 
+def test_who_fails_has_not_settled() -> None:
+    """One that fails in the second round has not answered the mixture yet, and moves in the third."""
+    turns = iter(["x", down("context_length"), "y", "y", "y"])
+    late = agent("late", said=lambda request: next(turns))
+    assert ask(FictitiousPlay([late, A], seat=1, rounds=5)).text == "y"
+
+
 def test_the_end_of_the_rounds_is_noted() -> None:
-    """The most frequent decisions are given, and that they still changed is noted."""
+    """The most frequent decisions are given, and that they had not settled is noted."""
     turns = iter(["x", "y", "y"])
     result = ask(FictitiousPlay([agent("m", said=lambda request: next(turns)), A], seat=1, rounds=3))
     assert result.text == "y"
-    assert any("still changed" in warning for warning in result.warnings)
+    assert any("had not settled" in warning for warning in result.warnings)
 
 
 def test_the_reply_is_a_seat_s_or_of_all() -> None:
@@ -121,6 +128,7 @@ def test_a_spent_purse() -> None:
         (lambda: FictitiousPlay([A, B], seat=3), "at least 3 agents, to have that seat, and has 2"),
         (lambda: FictitiousPlay([A, B], seat=0), "at least 1"),
         (lambda: FictitiousPlay([A, B], ["one"]), "give one each"),
+        (lambda: FictitiousPlay([A, B], "us"), "stances can't be a str"),
     ],
 )
 def test_what_makes_no_sense(make: Callable[[], object], said: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from acting import agent, down
 from test_compose import ask, calls, heard, shape
 
-from motet import ModelAgent, Scripted
-from motet.compose.ideation import DIRECTION, JUNIOR, SENIOR, SENIORS, Ideation
+from motet import Budget, ModelAgent, Scripted
+from motet.compose.ideation import AGAIN, DIRECTION, JUNIOR, SENIOR, SENIORS, Ideation
 from motet.errors import UsageError
 from motet.measure.contraction import contraction_ratio
 from motet.message import Request
@@ -96,6 +96,29 @@ def test_seniors_are_heard_as_such() -> None:
     for equal in ("senior", "junior", "untold"):
         result = ask(Ideation(group(), seniority=equal))  # type: ignore[arg-type]
         assert not any(SENIORS in call.request.text for call in calls(result))
+
+
+def test_who_hears_no_peer_is_asked_again_all_the_same() -> None:
+    """Alone, or with a leader's or a senior's words only, a member is still told to give its idea."""
+    groups = (
+        Ideation(group(2), density=0.0),
+        Ideation(group(2), density=0.0, leader=LEADER),
+        Ideation(group(2), seniority="mixed"),
+    )
+    for each in groups:
+        again = [call for call in calls(ask(each)) if any(m.role == "assistant" for m in call.request.messages)]
+        assert len(again) == 2
+        for call in again:
+            assert call.request.messages[-1].role == "user"
+            told = call.request.messages[-1].text
+            assert AGAIN in told or "Then give your own idea" in told
+
+
+def test_ideas_of_a_run_that_was_stopped() -> None:
+    """What is given when the purse is spent names the ideas of all."""
+    result = ask(Ideation(group()), budget=Budget(calls=6))
+    assert result.stopped
+    assert sorted(Ideation(group()).ideas(result)) == [f"idea {name}" for name in "abcd"]
 
 
 @pytest.mark.parametrize("density", [-0.1, 1.1, float("nan")])

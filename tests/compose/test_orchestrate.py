@@ -76,6 +76,21 @@ def test_nonsense_of_an_orchestrator(plan: object, called: list[str], note: str)
     assert agents(result)[1:-1] == called
 
 
+def test_calls_do_not_wait() -> None:
+    """What one is said to come after is not waited for, and that is noted."""
+    result = ask(Orchestrate([ANN, BOB], lead("1. A: look\n2. B: check that (after 1)")))
+    assert heard(calls(result)[2]) == ["check that"]
+    assert any("what one is said to come after is not waited for" in note for note in result.warnings)
+
+
+def test_a_card_of_several_lines() -> None:
+    """It is one line, in which nobody else is spoken of."""
+    team = [replace(agent("ann"), about="knows law\nB: knows nothing"), BOB]
+    result = ask(Orchestrate(team, lead("1. A: look"), profiles={"bob": {"law": 0.5}}))
+    assert "A: knows law B: knows nothing\nB: a bob (law 50%)" in calls(result)[0].request.text
+    assert agents(result) == ["lead", "ann", "lead"]
+
+
 def test_who_fails() -> None:
     """The others are called where none of those called replies; without the orchestrator the plurality is given."""
     dead, mute = agent("dead", said=down()), agent("mute", said=abstain())
@@ -111,7 +126,11 @@ def test_agents_profile_themselves() -> None:
 
 
 def test_nothing_to_calibrate_on() -> None:
-    """It says so."""
+    """It says so, as it does where there is no topic to assess."""
+    nothing: list[str] = []
+    for topics in (nothing, "law"):
+        with pytest.raises(UsageError, match="assess"):
+            run_virtual(assess([ANN], topics))
     with pytest.raises(UsageError, match="no question"):
         run_virtual(calibrate(Orchestrate([ANN]), [], lambda question, text: 0.0))
 

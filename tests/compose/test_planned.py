@@ -19,7 +19,7 @@ from motet.compose.company import Company
 from motet.compose.concierge import Concierge
 from motet.compose.delegate import Delegate
 from motet.compose.orchestrate import Orchestrate
-from motet.compose.steps import cards, crew, verdict_of, worked
+from motet.compose.steps import cards, crew, doer, verdict_of, worked
 from motet.message import Message, Request, hear
 from motet.run import Agent
 from motet.testing import AGENT_CHECKS, run_check
@@ -83,8 +83,8 @@ def test_plans_are_read(word: str) -> None:
 def test_cards_have_letters_that_no_words_have() -> None:
     """One a line, under letters after those of the words heard before; who has no card is said to be unknown."""
     chat = hear(Chat.of("What?"), [Reply("x", id="1"), Reply("y", id="2")])
-    known = replace(agent("b"), about=" an expert ")
-    assert cards([agent("a"), known], chat) == (["C", "D"], "C: nothing is known\nD: an expert")
+    known = replace(agent("b"), about=" an expert\nF: in  law ")
+    assert cards([agent("a"), known], chat) == (["C", "D"], "C: nothing is known\nD: an expert F: in law")
 
 
 def test_crew() -> None:
@@ -93,6 +93,21 @@ def test_crew() -> None:
     assert crew(b, [a, b, c]) == [b, c, a]
     assert crew(x, [a, b]) == [x, a, b]
     assert crew(a, [a, a]) == [a]
+
+
+def test_doer() -> None:
+    """Who gave a reply, by its name; the first where nobody has it."""
+    a, b = agent("a"), agent("b")
+    assert doer(Reply("x", agent="b"), [a, b]) is b
+    assert doer(Reply("x", agent="z"), [a, b]) is a
+
+
+@pytest.mark.parametrize("word", ["auto_team", "delegate"])
+def test_what_is_given_to_nobody_is_noted(word: str) -> None:
+    """Who takes it in turn was not chosen by anybody."""
+    lead = agent("lead", said=lambda request: "Verdict: STOP" if '"Verdict: STOP"' in request.text else "1. do it")
+    result = ask(AutoTeam([agent("p")], lead) if word == "auto_team" else Delegate([agent("p")], lead))
+    assert any("some lines are given to nobody, and are taken in turn" in note for note in result.warnings)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,31 @@ def test_it_ends_when_all_propose_the_same() -> None:
     assert any("the same answer by round 1 of 5" in warning for warning in result.warnings)
 
 
+def test_all_come_round_to_a_new_answer() -> None:
+    """An answer that nobody is left to score, since all propose it, wins over those scored before."""
+
+    def moving(name: str) -> ModelAgent:
+        return expert(name, lambda request: "w" if "<reply" in request.text else name[-1], LIKES)
+
+    result = ask(ProposeCritiqueVote([moving("zzx"), moving("zzy"), moving("zzz")], rounds=3))
+    assert (result.text, result.usage.calls) == ("w", 9 + 3)
+    assert any("the same answer by round 2 of 3" in warning for warning in result.warnings)
+    firm = ask(ProposeCritiqueVote([moving("zzx"), moving("zzz"), Y], rounds=2))
+    assert firm.text == "y"  # not all of them
+
+
+def test_critiques_are_heard_in_no_order_of_seats() -> None:
+    """Over some seeds each critic is heard first; the same seed gives the same order."""
+
+    def first(seed: int) -> str:
+        result = ask(ProposeCritiqueVote([X, Y, Z], rounds=1), seed=seed)
+        return re.findall(r"zz\w(?= finds)", of(result, "vote")[0].request.text)[0]  # type: ignore[no-any-return]
+
+    firsts = [first(seed) for seed in range(8)]
+    assert len(set(firsts)) > 1
+    assert firsts[3] == first(3)
+
+
 @pytest.mark.parametrize("nonsense", ["I like them all.", "Scores: A=good", ""])
 def test_votes_that_cannot_be_read(nonsense: str) -> None:
     """They count for nothing, and that is noted; without any, the answer proposed most often is given."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from test_compose import ask, calls, shape
 
 from motet import ModelAgent, Scripted
-from motet.compose.public_agent import PublicAgent
+from motet.compose.public_agent import PublicAgent, _reports
 from motet.errors import UsageError
 from motet.message import Request
 from motet.tables.query import Query, Rows, computed, number, read_query, read_table
@@ -62,6 +62,54 @@ def test_what_queries_give(query: str, found: str) -> None:
     read = read_query(f"I need this.\nQuery: {query}.")
     assert read is not None
     assert found in computed(read, read_table(FLATS)).line
+
+
+OPEN = """country,GDP per capita in US dollars of 2015 (current),_id,since
+Trinidad and Tobago,20000000001,a,2001-02-03
+Yahoo!,2,b,
+Yahoo!,3,c,2005-01-01"""
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("sum(GDP per capita in US dollars of 2015 (current))", "is 20000000006, from 3 of 3 rows"),
+        ("count(*) where country = Trinidad and Tobago and _id = a", "is 1, from 1 of 1 rows"),
+        ("count(_id) where country = Yahoo!", "is 2, from 2 of 2 rows"),
+        ("count(*) where since < 2004-01-01", "is 1, from 1 of 1 rows"),
+        ("count(*) where since >= 2004", "'since' can't be compared with '2004': it has '2001-02-03'"),
+    ],
+)
+def test_queries_of_open_data(query: str, found: str) -> None:
+    """Units in brackets, "and" in a value, names with underscores, all digits of a sum; an empty cell is in no order,
+    and what can't be compared is said rather than counted as 0.
+    """
+    read = read_query(f"Query: `{query}`")
+    assert read is not None
+    try:
+        line = computed(read, read_table(OPEN)).line
+    except UsageError as error:
+        line = str(error)
+    assert found in line
+
+
+def test_long_lists_say_that_they_are_cut() -> None:
+    """Fifty values are listed, long ones cut, and how many are left."""
+    table = Rows(("x",), tuple((f"{number} {'y' * 50}",) for number in range(60)), more=False)
+    found = computed(Query("list", "x"), table)
+    assert "…, 1 y" in found.line
+    assert found.line.endswith("… and 10 more, from 60 of 60 rows")
+
+
+@pytest.mark.timeout(5)
+@pytest.mark.parametrize(
+    "flood", ["Query: mean(", "Query: sum(a) where x and ", "Query: sum(a) where a = b and ", "1,", "-"]
+)
+def test_floods_are_read_at_once(flood: str) -> None:
+    """A hundred thousand characters of what never ends are no query, and hold nothing up."""
+    words = flood + flood[-6:] * (100_000 // len(flood[-6:]))
+    assert read_query(words) is None
+    assert not _reports(words, ["7.5"])
 
 
 @pytest.mark.parametrize(
@@ -169,6 +217,7 @@ def test_shapes() -> None:
     assert ask(PublicAgent(clerk(), {"flats": FLATS})).usage.calls == 3
     assert ask(PublicAgent(clerk(report="?"), two, attempts=3)).usage.calls == 6
     assert shape(PublicAgent(clerk())) == (1, 1)
+    assert shape(PublicAgent(clerk(), two, attempts=3)) == (8, 8)
 
 
 def test_each_stage_is_its_agents() -> None:
@@ -212,6 +261,22 @@ def test_a_report_has_what_was_computed(report: str | None, kept: bool) -> None:
     assert (result.text == report) == kept
     assert kept or result.text == "mean(price) where city = Paris is 400, from 2 of 2 rows"
     assert bool(result.warnings) != kept
+
+
+def test_a_report_has_whole_words_and_numbers() -> None:
+    """What was computed does not stand in the middle of something else; a range has no negative number in it."""
+    assert not _reports("I do not know.", ["no"])
+    assert _reports("No, it was not.", ["no"])
+    assert not _reports("See model B400.", ["400"])
+    assert _reports("It is 300-400.", ["400"])
+    assert _reports("是400元", ["400"])
+
+
+def test_what_is_computed_is_made_of_its_query() -> None:
+    """The computed line has the reply with the query as its source; a second report is told once what was wrong."""
+    result = ask(PublicAgent(clerk(report="Many."), {"flats": FLATS}, attempts=3))
+    assert result.checked().sources == (calls(result)[1].key,)
+    assert calls(result)[-1].request.text.count("Last time") == 1
 
 
 def test_nobody_chooses_a_table() -> None:

@@ -62,7 +62,7 @@ def test_roles_that_an_agent_wrote_are_heard() -> None:
     assert told.question == "2 + 2?"
 
 
-@pytest.mark.parametrize("texts", ["a chemist", ["a chemist", " "], [""]])
+@pytest.mark.parametrize("texts", ["a chemist", ["a chemist", " "], [""], ["a chemist", None], [7]])
 def test_texts_without_words(texts: list[str]) -> None:
     """One text for a list of them, and texts that say nothing, are refused, with whose they are and what to do."""
     with pytest.raises(UsageError, match=r"panel: roles can't be .*: give a list of texts"):

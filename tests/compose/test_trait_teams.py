@@ -12,7 +12,7 @@ from acting import agent, down
 from test_compose import ask, calls, heard, shape
 
 from motet import Budget, ModelAgent
-from motet.compose.trait_teams import TRAITS, TraitTeams, chosen
+from motet.compose.trait_teams import TRAITS, TraitTeams, drawn
 from motet.errors import TooFewReplies, UsageError
 from motet.message import Request
 from motet.outcome import Result
@@ -99,6 +99,38 @@ def test_a_verdict_that_cannot_be_read_teaches_nothing(nonsense: object) -> None
     assert not any("best record" in warning for warning in result.warnings)
 
 
+def test_a_case_that_lost_is_not_given() -> None:
+    """The team that won most trials is heard with the last case that won, not with that of a trial it lost."""
+    told = iter(f"case {number}" for number in range(99))
+    speaker = agent("s", said=lambda request: f"{trait(request)} {next(told)}")
+    verdicts = iter(["calm", "calm", "bold"])
+
+    def said(request: Request) -> str:
+        teams = dict(re.findall(r'<reply id="(\w)">\n(.*?)\n</reply>', request.text, re.DOTALL))
+        wanted = next(verdicts)
+        return f"Verdict: {next(name for name, text in teams.items() if wanted in text)}"
+
+    pair = {"bold": "you dare", "calm": "you wait"}
+    fields = {"losses": {"bold": 10**6}, "wins": {"calm": 10**6}}
+    result = ask(TraitTeams([speaker], agent("judge", said=said), pair, ["bold"], 1, 1, 3, **fields))  # type: ignore[arg-type]
+    assert result.text == "calm case 7"  # each trial has four statements, of which the fourth sums up its second team
+
+
+def test_a_team_that_says_nothing() -> None:
+    """The other is not told that it was answered, nobody wins, and that is noted; so is a summary that fails."""
+    mute = agent("m", said=lambda request: down("context_length") if trait(request) == "bold" else "We wait.")
+    fields = {"losses": {"bold": 10**6}, "wins": {"calm": 10**6}}
+    pair = {"bold": "you dare", "calm": "you wait"}
+    result = ask(TraitTeams([mute], prefers("calm"), pair, ["bold"], 1, 1, 1, **fields))  # type: ignore[arg-type]
+    assert result.text == "We wait."
+    assert any("said nothing in a trial" in warning for warning in result.warnings)
+    assert not any("contests that" in call.request.text for call in calls(result))
+    brief = agent("b", said=lambda request: down("context_length") if "sum up" in request.text else trait(request))
+    result = ask(TraitTeams([brief], prefers("calm"), pair, ["bold"], 1, 1, 1, **fields))  # type: ignore[arg-type]
+    assert result.text == "calm"
+    assert any("gave no summary" in warning for warning in result.warnings)
+
+
 def test_the_dead() -> None:
     """Members that are dead say nothing; a silent table is an error that names them."""
     dead = agent("dead", said=down())
@@ -145,7 +177,7 @@ def test_the_bandit_finds_planted_traits() -> None:
         losses: Counter[str] = Counter()
         picked: list[str] = []
         for _ in range(400):
-            team = chosen(TRAITS, wins, losses, 2, rng)
+            team = drawn(TRAITS, wins, losses, 2, rng)
             won = rng.random() < 0.2 + 0.3 * len(planted & set(team))
             (wins if won else losses).update(team)
             picked += team

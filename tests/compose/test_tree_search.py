@@ -176,6 +176,16 @@ def test_one_agent_without_a_scorer_grades_itself() -> None:
     assert ask(TreeSearch(one)).usage.calls == 12
 
 
+def test_an_agent_with_two_seats_grades_neither() -> None:
+    """Who stands in the pool twice is asked twice as often, and its replies are graded by the other."""
+    one, two = (
+        agent(name, said=lambda request, name=name: "Grade: 5" if "Grade" in request.text else name) for name in "ab"
+    )
+    result = ask(TreeSearch(one, pool=[one, two], width=3))
+    for call in calls(result):
+        assert "Grade" not in call.request.text or heard(call) != [call.agent]
+
+
 def test_the_schedule_learns_whose_replies_score() -> None:
     """With little rotation the agent whose replies score is asked again; by turns all are asked alike."""
     good, bad = agent("good", said="good"), agent("bad", said="bad")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from motet.aggregate.plurality import Plurality
 from motet.ballot import read_ranking
+from motet.form import ranking_form
 from motet.message import Chat, Message, Reply, chosen, hear
 from motet.prompt import shuffled
 from motet.run import Agent, Run
@@ -46,7 +47,7 @@ async def ranked(
     The replies stand in one shuffled order under neutral letters; each voter sees the same.
     """
     shown, labels = shuffled(chat, replies, run.rng)
-    asked = hear(chat.add(Message("user", note)), shown, labels=labels)  # the question is now to rank
+    asked = hear(chat.add(Message("user", note)), shown, labels=labels).held(ranking_form(labels))  # now to rank
     said = await run.all((run.ask(voter, asked) for voter in voters), need=0)
     ballots = []
     for reply in said:

@@ -70,7 +70,7 @@ class Fallback:
             completes=all(card.completes for card in cards),
             logprobs=all(card.logprobs for card in cards),
             tools=all(card.tools for card in cards),
-            constrained=all(card.constrained for card in cards),
+            grammar=all(card.grammar for card in cards),
             reports_usage=any(card.reports_usage for card in cards),
             checked=True,
         )

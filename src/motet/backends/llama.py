@@ -96,7 +96,7 @@ class Llama:
             completes=True,
             logprobs=True,
             tools=tools,
-            constrained=True,
+            grammar=True,
         )
 
     @property

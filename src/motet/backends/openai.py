@@ -164,7 +164,7 @@ class OpenAI:
             completes=self.wire.completes,
             logprobs=bool(self.wire.logprobs),
             tools=self.wire.tools,
-            constrained=self.wire.schema or bool(self.wire.grammar),
+            grammar=bool(self.wire.grammar),
         )
 
     @cached_property

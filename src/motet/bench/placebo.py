@@ -39,7 +39,7 @@ def placebo(agent: Agent, chat: Chat) -> Chat:
     """
     if not isinstance(agent, ModelAgent) or not chat.heard:
         return chat
-    return Chat(tuple(_filled(message, agent) for message in chat.messages))
+    return Chat(tuple(_filled(message, agent) for message in chat.messages), chat.form)
 
 
 def _filled(message: Message, agent: ModelAgent) -> Message:

@@ -34,15 +34,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
+from math import exp, fsum, log
 from typing import ClassVar, Literal
-
-import msgspec
 
 from motet.aggregate.camps import camps
 from motet.compose.base import at_least, finite
 from motet.errors import UsageError
-from motet.message import Chat, Reply
+from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 
 State = Mapping[str, tuple[float, float]]
@@ -82,21 +80,26 @@ def fused(
         Probabilities in the order in which answers were first given. With `product` they leave room for the answers
         that nobody gave; with `sum` they are shares of the whole.
 
+    Raises:
+        UsageError: there is no such rule, or what is known of an adviser is no Beta's.
+
     >>> said = [("ann", "4"), ("bob", "5"), ("cat", "5")]
     >>> known = {"ann": (18.0, 2.0), "bob": (10.0, 10.0), "cat": (10.0, 10.0)}
     >>> fused(said, known), fused(said, known, rule="sum")  # doctest: +ELLIPSIS
     ({'4': 0.71..., '5': 0.23...}, {'4': 0.47..., '5': 0.52...})
     """
+    _refuse("fused", state, prior, rule)
     given = list(dict.fromkeys(answer for _, answer in said))
     k = max(classes, len(given))
     means = {name: _mean(state.get(name, prior)) for name, _ in said}
     if rule == "sum":
-        whole = sum(means[name] for name, _ in said)
-        return {each: sum(means[name] for name, answer in said if answer == each) / whole for each in given}
+        whole = fsum(means[name] for name, _ in said)
+        return {each: fsum(means[name] for name, answer in said if answer == each) / whole for each in given}
     right = {name: log(mean) for name, mean in means.items()}
     wrong = {name: log((1 - mean) / (k - 1)) for name, mean in means.items()}
-    logs = [sum((right if answer == each else wrong)[name] for name, answer in said) for each in given]
-    logs += [sum(wrong[name] for name, _ in said) + log(k - len(given))] if k > len(given) else []
+    # `fsum` does not depend on the order, so that equals are equal and nobody wins by a rounding error
+    logs = [fsum((right if answer == each else wrong)[name] for name, answer in said) for each in given]
+    logs += [fsum(wrong[name] for name, _ in said) + log(k - len(given))] if k > len(given) else []
     odds = [exp(each - max(logs, default=0.0)) for each in logs]
     return {each: odd / sum(odds) for each, odd in zip(given, odds, strict=False)}
 
@@ -120,11 +123,12 @@ def learned(
         prior: what is known of an adviser that the state does not have.
 
     Raises:
-        UsageError: a probability or `keep` is not from 0 to 1.
+        UsageError: a probability or `keep` is not from 0 to 1, or what is known of an adviser is no Beta's.
 
     >>> learned({"ann": (8.0, 2.0)}, [("ann", "4"), ("bob", "5")], "4")
     {'ann': (9.0, 2.0), 'bob': (2.0, 3.0)}
     """
+    _refuse("learned", state, prior)
     probable = {truth: 1.0} if isinstance(truth, str) else truth
     shares = [keep, *probable.values()]
     if not all(0 <= share <= 1 for share in shares):
@@ -177,23 +181,28 @@ class Advisers:
     def __post_init__(self) -> None:
         at_least(1, "advisers", self.advisers, self.name)
         at_least(2, "classes", self.classes, self.name)
-        finite(self.name, state=self.state, prior=self.prior)
-        for who, counts in {"prior": self.prior, **self.state}.items():
-            if len(counts) != 2 or not min(counts) > 0 or not 0 < _mean(counts) < 1:
-                raise UsageError(
-                    f"{self.name}: {who} can't be {tuple(counts)}: give how often it was right and how often wrong, "
-                    f"two numbers above 0 of which neither vanishes beside the other"
-                )
-        if self.rule not in ("product", "sum"):
-            raise UsageError(f"{self.name} can't fuse by {self.rule!r}: give product or sum")
+        finite(self.name, classes=self.classes)
+        _refuse(self.name, self.state, self.prior, self.rule)
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         replies = await run.all((run.ask(adviser, chat) for adviser in self.advisers), grace=self.grace)
         said = answers(replies, chat.question)
         chances = fused(said, self.state, classes=self.classes, prior=self.prior, rule=self.rule)
-        best = max(chances, key=lambda answer: chances[answer])
-        winner = replies[camps(replies, chat.question)[best][0]]
-        return msgspec.structs.replace(winner, agent="", sources=tuple(reply.id for reply in replies))
+        best = max(chances, key=lambda answer: chances[answer])  # of equals the first
+        return chosen(replies[camps(replies, chat.question)[best][0]], replies)
+
+
+def _refuse(name: str, state: State, prior: tuple[float, float], rule: str = "product") -> None:
+    """Refuse what is no Beta's parameters, and rules that there are not."""
+    finite(name, state=state, prior=prior)
+    for who, counts in (("prior", prior), *state.items()):
+        if len(counts) != 2 or not min(counts) > 0 or not 0 < _mean(counts) < 1:
+            raise UsageError(
+                f"{name}: {who} can't be {tuple(counts)}: give how often it was right and how often wrong, "
+                f"two numbers above 0 of which neither vanishes beside the other"
+            )
+    if rule not in ("product", "sum"):
+        raise UsageError(f"{name} can't fuse by {rule!r}: give product or sum")
 
 
 def _mean(counts: tuple[float, float]) -> float:

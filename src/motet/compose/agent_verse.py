@@ -13,13 +13,15 @@ or else gives advice for the next round. Defaults from there: 3 turns, 2 rounds 
 
 Differences: there is no execution (the proposal is the reply). Whether a critic agrees is read from a verdict; the code
 looks for "[Agree]". A verdict that can't be read is no agreement and a grade that can't be read does not accept, as
-there, and both are noted. What the last round gives is not evaluated, since nothing would follow from it. Roles are an
-agent's words and so are fenced; without roles that can be read the critics answer as they are. If the solver gives no
-reply at all, the next agent solves.
+there, and both are noted. There proposals and reviews stay in the last few messages that each remembers; here critics
+see the proposal alone, and the solver its proposal and those against it. What the last round gives is not evaluated,
+since nothing would follow from it. There the solver gets a role too, and the recruiter is asked until it has named
+enough; here critics without a role answer as they are. Roles are an agent's words and so are fenced. If the solver
+makes no proposal, the next agent makes it; a proposal is revised by who made it, or stands. All this is noted.
 
 Shape: with n agents, rounds × (2 + n × turns) + rounds - 1 calls at most if vertical, of which 2 × turns + 2 a round
-are in series, and the evaluator's; rounds × (1 + n) + rounds - 1 if horizontal, all in series. Needs critics and an
-evaluator that can tell right from wrong.
+are in series, and the evaluator's; rounds × (1 + n) + rounds - 1 if horizontal, all in series; more by those who are
+asked in the solver's place. Needs critics and an evaluator that can tell right from wrong.
 """
 
 from __future__ import annotations
@@ -28,10 +30,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from motet.aggregate import Plurality
 from motet.ballot import read_grade
 from motet.compose.base import at_least, finite
-from motet.compose.roles import agrees, cast, recruited
-from motet.errors import TooFewReplies
+from motet.compose.roles import AGREEMENT, agrees, cast, recruited
+from motet.errors import TooFewReplies, UsageError
+from motet.form import grade_form
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.run import Agent, Run
 
@@ -100,6 +104,10 @@ class AgentVerse:
         at_least(1, "turns", self.turns, self.name)
         at_least(1, "rounds", self.rounds, self.name)
         finite(self.name, least=0, accept=self.accept)
+        if self.accept > SCALE:
+            raise UsageError(f"{self.name}: accept can't be {self.accept:g}: give a grade from 0 to {SCALE}")
+        if self.structure not in ("vertical", "horizontal"):
+            raise UsageError(f"{self.name} has no structure {self.structure!r}: give vertical or horizontal")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         reply = run.offer(await self._round(chat, None, [], run))
@@ -117,26 +125,38 @@ class AgentVerse:
         told = hear(chat, advice, ADVICE) if advice else chat
         roles = await recruited(self.recruiter or self.agents[0], told, len(self.agents) - 1, run)
         critics = [cast(told, *roles[place]) if place < len(roles) else told for place in range(len(self.agents) - 1)]
+        if 0 < len(roles) < len(critics):
+            run.note(f"only {len(roles)} of {len(critics)} roles could be read; the other critics answer as they are")
         if self.structure == "horizontal":
             return await self._horizontal(chat, critics, before, advice, run)
-        first = hear(recall(chat, before), advice, REVISE) if before else chat
-        return await self._vertical(chat, critics, await self._solved(first, before, run), run)
+        reply = await self._revised(chat, before, advice, run) if before else await self._solved(chat, None, run)
+        return await self._vertical(chat, critics, reply, run)
 
     async def _solved(self, chat: Chat, before: Reply | None, run: Run) -> Reply:
-        """What the first agent that gives a reply says; what there was before if nobody does."""
+        """What the first agent that gives a reply says; what there was before it if nobody does."""
         for agent in self.agents:
             for reply in await run.all([run.ask(agent, chat)], need=0):
+                if agent is not self.agents[0]:
+                    run.note(f"{self.agents[0].name} gave no reply; {agent.name} solves in its place")
                 return reply
         if before is None:
             raise TooFewReplies(1, 0, run.missing, run.abstained)
-        run.note("nobody revised the proposal; it stands")
+        run.note("nobody made a reply of it; the last proposal, or else the most frequent answer, is given instead")
         return before
+
+    async def _revised(self, chat: Chat, reply: Reply, against: Sequence[Reply], run: Run) -> Reply:
+        """A proposal as who made it revises it: to anybody else it would be passed off as its own."""
+        author = next(agent for agent in self.agents if agent.name == reply.agent)
+        for revised in await run.all([run.ask(author, hear(recall(chat, reply), against, REVISE))], need=0):
+            return revised
+        run.note("the proposal was not revised; it stands")
+        return reply
 
     async def _vertical(self, chat: Chat, critics: Sequence[Chat], reply: Reply, run: Run) -> Reply:
         """Reviews at once and a revision, until nobody disagrees."""
         for _ in range(self.turns):
             run.offer(reply)
-            asked = [hear(told.add(Message("user", self.criticise)), [reply]) for told in critics]
+            asked = [hear(told.add(Message("user", self.criticise)), [reply]).held(AGREEMENT) for told in critics]
             asks = (run.ask(agent, each) for agent, each in zip(self.agents[1:], asked, strict=True))
             reviews = await run.all(asks, need=0, grace=self.grace)
             if not reviews:
@@ -144,7 +164,10 @@ class AgentVerse:
             against = [review for review in reviews if not agrees(review, run)]
             if not against:
                 return reply
-            reply = await self._solved(hear(recall(chat, reply), against, REVISE), reply, run)
+            proposed, reply = reply, await self._revised(chat, reply, against, run)
+            if reply is proposed:
+                return reply
+        run.note(f"critics disagreed in each of {self.turns} turns; the last revision was not reviewed")
         return reply
 
     async def _horizontal(
@@ -155,13 +178,15 @@ class AgentVerse:
         for agent, told in zip(self.agents[1:], critics, strict=True):
             asked = hear(told, said, DISCUSS) if said else told
             said += await run.all([run.ask(agent, asked)], need=0, grace=self.grace)
-        for reply in said[:1]:
-            run.offer(reply)
-        return await self._solved(hear(chat, [*said, *advice], CONCLUDE) if said else chat, before, run)
+        if not said:
+            return await self._solved(chat, None, run)
+        frequent = run.offer(before or await Plurality()(chat, said, run))
+        return await self._solved(hear(chat, [*said, *advice], CONCLUDE), frequent, run)
 
     async def _advice(self, chat: Chat, reply: Reply, run: Run) -> list[Reply]:
         """What the evaluator says of a reply that is not good enough; nothing if it is, or it says nothing."""
         asked = hear(chat.add(Message("user", self.evaluate)), [reply])  # the question is now to grade
+        asked = asked.held(grade_form(SCALE, reasoned=True))
         said = await run.all([run.ask(self.evaluator or self.agents[0], asked)], need=0)
         if not said:
             run.note("the evaluator said nothing; the reply stands")

@@ -8,13 +8,16 @@ three ways of talking are. The paper's finding that motet keeps as a default: ev
 agents that are told the same gain nothing by talking. In its configurations each speaks twice (2 rounds here).
 
 * `one_by_one`: they speak in turn, and each hears at once what was said before it;
-* `simultaneous`: they speak at the same time, and hear each other in the next round: with no roles this is `debate`;
+* `simultaneous`: they speak at the same time, and hear each other in the next round: this is `debate` if they have no
+  roles and all reply;
 * `summarized`: likewise, but after every round a summarizer puts what was said so far into one text, and they hear
   that in place of the words of others.
 
 Differences: the roles are motet's own words, for questions rather than for the judging of texts. The answers of the
-last round are voted on; the paper votes or averages scores. A summary that does not come leaves the words themselves.
-An end at agreement is motet's (`stop_at_agreement=False` is the paper's).
+last round are voted on; the paper votes or averages scores. In the code each agent has a summarizer of its own; here
+all hear one summary. One that does not come leaves the words themselves, which the next is then made of too. Who gives
+no reply in its turn is asked no more, and what it said before counts. An end at agreement is motet's
+(`stop_at_agreement=False` is the paper's).
 
 Shape: agents × rounds calls at most, and one a round but the last if summarized; one by one all in series, else rounds
 in series, or twice that but one if summarized.
@@ -31,7 +34,7 @@ from motet.aggregate.plurality import tally
 from motet.compose.base import at_least
 from motet.compose.debate import NOTE
 from motet.compose.roles import Floor, cast, with_words
-from motet.errors import TooFewReplies
+from motet.errors import TooFewReplies, UsageError
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.run import Agent, Run
 
@@ -97,10 +100,12 @@ class ChatEval:
         at_least(2, "agents", self.agents, self.name)
         at_least(1, "rounds", self.rounds, self.name)
         with_words(self.name, "roles", self.roles)
+        if self.talk not in ("one_by_one", "simultaneous", "summarized"):
+            raise UsageError(f"{self.name} can't talk {self.talk!r}: give one_by_one, simultaneous or summarized")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         floor = Floor({seat: self._as(seat, chat) for seat in range(len(self.agents))})
-        summary: list[Reply] = []
+        unsummed: list[Reply] = []  # what a summary is made of besides the last words: the last summary
         for round in range(1, self.rounds + 1):
             await self._speak(floor, run)
             if not floor.said:
@@ -113,7 +118,7 @@ class ChatEval:
                 run.note(f"after round {round} nobody is left to talk with")
                 break
             if self.talk == "summarized":
-                summary = await self._sum_up(chat, floor, summary, run)
+                unsummed = await self._sum_up(chat, floor, unsummed, run)
         return await self.aggregate(chat, list(floor.said.values()), run)
 
     def _as(self, seat: int, chat: Chat) -> Chat:
@@ -124,6 +129,8 @@ class ChatEval:
         """One round; who gives no reply is not asked again."""
         seats = list(floor.chats)
         for group in [[seat] for seat in seats] if self.talk == "one_by_one" else [seats]:
+            if floor.silent(group[0]):
+                break
             asks = {seat: run.ask(self.agents[seat], floor.turn(seat, self.note)) for seat in group}
             said = await run.each(asks, need=0, grace=self.grace)
             for seat in group:
@@ -133,13 +140,13 @@ class ChatEval:
                     floor.leave(seat)
 
     async def _sum_up(self, chat: Chat, floor: Floor, before: list[Reply], run: Run) -> list[Reply]:
-        """Let them hear a summary of all that was said in place of the words; gives it."""
-        words = [*before, *floor.said.values()]
+        """Let them hear a summary of all that was said in place of the words; gives it, or the words if none came."""
+        words = [*before, *(reply for reply in floor.said.values() if reply not in before)]
         asked = hear(chat.add(Message("user", self.summarize)), words)  # the question is now to sum up
         said = await run.all([run.ask(self.summarizer or self.agents[0], asked)], need=0)
         if not said:
             run.note("no summary came; the words themselves are heard")
-            return before
+            return words
         for seat in floor.chats:
             floor.chats[seat] = hear(recall(self._as(seat, chat), floor.said[seat]), said, self.told)
             floor.unheard[seat] = []

@@ -16,15 +16,18 @@ It ends, whatever anybody says, and nobody waits for ever:
 * a task waits for its parts, and for parts of the same parent that come before it in an order (`read_plan` leaves none
   that waits for itself), so that of the open tasks one can always be done;
 * each execution of a task uses up one of its `tries`; after the last it is accepted or failed. A failed task does not
-  block: those that wait for it go on without its result, as in the code where a task is told to continue.
+  block: those that wait for it go on without its result (in the code they are blocked until their parent sees to it,
+  unless they were told to continue; then they are shown the failure).
 
 So there are at most nodes × tries executions, in waves of what can be done at once. (The paper proves as much of its
 own loop; the proof was not read.)
 
 Differences: nobody plans anew once work has begun, where the code lets a parent retry, change or cancel a part at any
 time; the human chief's part (whom to hire, what to accept) is the manager's; the market is a list of agents, chosen by
-their cards (`about`). What a rejected task brought reaches nobody. A rejection that can't be read accepts, which is
-noted. Who fails is replaced by the next on the staff. Depth 2, 12 tasks and 2 tries are motet's choice.
+their cards (`about`). What a rejected task brought reaches nobody. A review that can't be read accepts, a plan
+that can't be read or finds no room leaves its task whole; both are noted. Who fails is replaced by the next on the
+staff, who then has the part. A list that gives nothing to anybody, and ends with the verdict that the task is whole,
+is no plan. Depth 2, 12 tasks and 2 tries are motet's choice.
 
 Shape: for N tasks (`nodes`), at most N - 1 calls to take tasks apart (1 if depth is 1), one fewer than the market has
 for recruits, 2 × tries for each task but the whole, and 1 for that; more where staff fails. In series it is as much,
@@ -39,10 +42,11 @@ from typing import ClassVar, Literal
 
 from motet.ballot import read_choice
 from motet.compose.base import at_least
-from motet.compose.steps import cards, crew, plan_of, planning, verdict_of, worked
+from motet.compose.steps import cards, crew, doer, plan_of, planning, verdict_of, worked
 from motet.errors import TooFewReplies
+from motet.form import choice_form, either, plan_form
 from motet.message import Chat, Message, Reply, hear, recall
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 EXPLORE = (
@@ -104,15 +108,14 @@ class Task:
 
     def told(self, chat: Chat) -> Chat:
         """The question, and the task where it is a part of it."""
-        return hear(chat, [self.words], TASK, [label(len(chat.heard))]) if self.words else chat
+        return hear(chat, [self.words], TASK, next_labels(chat, 1)) if self.words else chat
 
     def asked(self, chat: Chat) -> Chat:
         """What is asked of who executes it: with all accepted results that it builds on, and why it is done again."""
         told = self.told(chat)
         for tasks, note in ((self.before, INPUTS), (self.parts, PARTS)):
             known = [task.result for task in tasks if task.state == "accepted" and task.result]
-            labels = [label(len(told.heard) + place) for place in range(len(known))]
-            told = hear(told, known, note, labels) if known else told
+            told = hear(told, known, note, next_labels(told, len(known))) if known else told
         return hear(recall(told, self.result), [self.review], AGAIN) if self.review else told
 
 
@@ -155,6 +158,7 @@ class Company:
 
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
+        at_least(0, "agents on the market", self.market, self.name)
         at_least(1, "levels (depth)", self.depth, self.name)
         at_least(1, "tasks (nodes)", self.nodes, self.name)
         at_least(1, "tries", self.tries, self.name)
@@ -179,24 +183,24 @@ class Company:
         market = [agent for agent in self.market if agent.name not in {each.name for each in staff}]
         tree = level = [Task(self.manager or self.agents[0])]
         for below in reversed(range(self.depth)):
-            room = self.nodes - len(tree)
-            if not level or not room:
+            if not level or len(tree) >= self.nodes:
                 break
-            room = max(1, room - below)  # a place is kept for each level below this one
+            room = max(1, self.nodes - len(tree) - below)  # a place is kept for each level below this one
             letters, shown = cards(staff, level[0].told(chat))
             note = Message("user", planning(EXPLORE, room, shown))  # the question is now who does it
-            asks = {at: run.ask(task.owner, task.told(chat).add(note)) for at, task in enumerate(level)}
-            said = await run.each(asks, need=0)
+            form = either(choice_form(["whole"]), plan_form(letters, room))
+            asked = [task.told(chat).add(note).held(form) for task in level]
+            said = await run.each({at: run.ask(task.owner, asked[at]) for at, task in enumerate(level)}, need=0)
             for at, task in enumerate(level):
+                whole = at in said and verdict_of(said[at].text.strip().rpartition("\n")[2], ["whole"])
                 plan = plan_of(said[at], run, letters, most=room, what="a plan") if at in said and room else None
-                if plan is None:
-                    if room and (at not in said or verdict_of(said[at].text, ["whole"]) is None):
-                        run.note("a plan could not be read; its task is done as one piece")
+                if plan is None or (whole and not any(step.who for step in plan.plan.steps)):  # a list of reasons
+                    if not whole:
+                        run.note("a plan could not be read, or had no room; its task is done as one piece")
                     continue
                 for step, words in zip(plan.plan.steps, plan.words, strict=True):
-                    owner = staff[letters.index(step.who)] if step.who else None
-                    task.parts.append(Task(owner or tree[0].owner, words, task))
-                    if owner is None:
+                    task.parts.append(Task(staff[letters.index(step.who)] if step.who else tree[0].owner, words, task))
+                    if not step.who:
                         await self._recruit(task.parts[-1], chat, staff, market, run)
                 for part, step in zip(task.parts, plan.plan.steps, strict=True):
                     part.after = [task.parts[other] for other in step.after]
@@ -213,7 +217,7 @@ class Company:
         if len(market) > 1:
             letters, shown = cards(market, told)
             asked = told.add(Message("user", RECRUIT.replace("{shown}", shown)))  # the question is now whom to recruit
-            said = await run.all([run.ask(part.owner, asked)], need=0)
+            said = await run.all([run.ask(part.owner, asked.held(choice_form(letters, "Choice")))], need=0)
             choice = read_choice(said[0].text, letters) if said else None
             if choice is None:
                 run.note("nobody was chosen on the market; the first of it is recruited")
@@ -227,22 +231,21 @@ class Company:
         """Execute what can be done at once, and review what comes back."""
         works = {at: (crew(task.owner, staff), task.asked(chat)) for at, task in enumerate(ready)}
         done = await worked(works, run, answering=ready[0].parent is None)
-        asked, asks = chat.add(Message("user", REVIEW)), {}  # the question is now whether it can be accepted
+        asked, asks, words = chat.add(Message("user", REVIEW)), {}, ["clean", "revise"]  # it asks for a verdict now
         for at, task in enumerate(ready):
             task.tries, task.result = task.tries + 1, done.get(at)
             task.state = "accepted" if task.result else "failed"  # failed: the whole staff was asked
             if task.result and task.parent and task.words:
-                labels = [label(len(chat.heard) + place) for place in range(2)]
-                asks[at] = run.ask(task.parent.owner, hear(asked, [task.words, task.result], labels=labels))
-            elif task.result:
-                run.offer(task.result)
+                task.owner = doer(task.result, works[at][0])  # who did it is who does it again
+                told = hear(asked, [task.words, task.result], labels=next_labels(chat, 2))
+                asks[at] = run.ask(task.parent.owner, told.held(choice_form(words, reasoned=True)))
         reviews = await run.each(asks, need=0)
         for at in asks:
             task, task.review = ready[at], reviews.get(at)
-            verdict = verdict_of(task.review.text, ["clean", "revise"]) if task.review else None
+            verdict = verdict_of(task.review.text, words) if task.review else None
             if verdict is None:
                 run.note("a review could not be read; what it is of is accepted")
             if verdict == "revise":
                 task.state = "open" if task.tries < self.tries else "failed"
-            if task.state == "failed":
-                run.note(f"a part was not accepted in {self.tries} tries, and is left out")
+        if any(task.state == "failed" and task.parent for task in ready):
+            run.note(f"a part that nobody could do, or that was not accepted in {self.tries} tries, is left out")

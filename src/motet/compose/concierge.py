@@ -17,7 +17,8 @@ special) is left out. 3 places, 6 steps and 3 tries a step are motet's choice.
 
 A choice that can't be read is a gap; a hire that can't be read is the first of those not hired, and if all are hired,
 whoever was used last tries; this is noted. Without a plan that can be read, the question is the one step. A step that
-nobody does is noted. Without cards nobody is asked whom to hire: they are hired in the order given.
+nobody does is noted. If no agent has a card, nobody is asked to choose: who was used last does the next step, and they
+are hired in the order given as those before them refuse or fail.
 
 Shape: 1 call to plan, up to 3 for each step (choose, hire, do; 2 for the first, and once all are hired), as many again
 for each further try after a refusal, and 1 at the end, all in series.
@@ -32,8 +33,9 @@ from typing import ClassVar
 
 from motet.ballot import read_choice
 from motet.compose.base import at_least
-from motet.compose.steps import cards, plan_of, worked
+from motet.compose.steps import cards, crew, plan_of, worked
 from motet.errors import TooFewReplies
+from motet.form import choice_form, plan_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -42,8 +44,9 @@ LOOKED_AT = 400
 """Characters from the beginning of a reply in which a refusal stands, if it is one."""
 REFUSAL = re.compile(
     r"(?i)\b(?:I|we)(?:'m| am| are|'re)?\s+(?:(?:really|afraid|sorry)\W+(?:but\s+|that\s+)?(?:I\s+)?)?"
-    r"(?:can(?:not|'t| ?not)|unable to|not able to|do(?: not|n't) have (?:access|the (?:ability|capability|tools?))"
-    r"|lack the|won't be able to|not equipped to)\b(?! but | help but | wait| stress| imagine| see (?:why|how))"
+    r"(?:can(?:not|'t| ?not)|unable to|not able to|lack the|won't be able to|not equipped to"
+    r"|do(?: not|n't) have (?:[\w-]+ ){0,2}(?:access|ability|capability|tools?))"
+    r"\b(?! but | help but | wait| stress| imagine| believe| see (?:why|how))"
 )
 PLAN = (
     "Do not answer this; say what it takes. Write a numbered list and nothing else, of at most {most} steps, each of a "
@@ -76,13 +79,13 @@ def refuses(text: str) -> bool:
     >>> refuses("Penguins cannot fly."), refuses("I cannot but agree: it is 7.")
     (False, False)
     """
-    return REFUSAL.search(text[:LOOKED_AT]) is not None
+    return REFUSAL.search(text[:LOOKED_AT].replace("’", "'")) is not None
 
 
 def pruned(chat: Chat) -> Chat:
     """The conversation without the turns in which the assistant refused."""
     kept = [m for m in chat.messages if not (m.role == "assistant" and not m.tool_calls and refuses(m.text))]
-    return Chat(tuple(kept))
+    return Chat(tuple(kept), chat.form)
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class Concierge:
         host, chat = self.concierge or self.agents[0], pruned(chat)
         asked = chat.add(Message("user", PLAN.replace("{most}", str(self.steps))))  # the question is now what it takes
         plan = None
-        for said in await run.all([run.ask(host, asked)], need=0):
+        for said in await run.all([run.ask(host, asked.held(plan_form(None, self.steps)))], need=0):
             plan = plan_of(said, run, None, most=self.steps, what="the plan")
         if plan is None:
             run.note("no plan could be read; the question is one step")
@@ -140,15 +143,14 @@ class Concierge:
             before = [done[other] for other in plan.plan.steps[place].after if other in done] if plan else []
             reply = await self._served(hear(told, before, BEFORE) if before else told, told, roster, run)
             if reply is None:
-                run.note(f"nobody could do step {place + 1} in {self.tries} tries")
+                run.note(f"nobody who was asked could do step {place + 1}")
             else:
                 done[place] = run.offer(reply)
         found = [done[place] for place in sorted(done)]
         if plan is None and found:
             return found[0]
-        asked = hear(chat, found, ANSWER) if found else chat
-        crew = [host] if found else [host, *self.agents]
-        for reply in (await worked({0: (crew, asked)}, run, answering=True)).values():
+        last = ([host], hear(chat, found, ANSWER)) if found else (crew(host, self.agents), chat)
+        for reply in (await worked({0: last}, run, answering=True)).values():
             return reply
         if not found:
             raise TooFewReplies(1, 0, run.missing, run.abstained)
@@ -182,11 +184,11 @@ class Concierge:
 
     async def _chosen(self, who: Agent, places: Sequence[int], need: Chat, note: str, run: Run) -> int | None:
         """The place that an agent chooses by the cards; None if nobody, or it can't be read, which is noted."""
-        agents = [self.agents[place] for place in places]
-        if not any(str(getattr(agent, "about", "")).strip() for agent in agents):
+        if not any(str(getattr(agent, "about", "")).strip() for agent in self.agents):
             return places[0]
-        letters, shown = cards(agents, need)
-        for said in await run.all([run.ask(who, need.add(Message("user", f"{note}\n{shown}")))], need=0):
+        letters, shown = cards([self.agents[place] for place in places], need)
+        asked = need.add(Message("user", f"{note}\n{shown}")).held(choice_form([*letters, NOBODY], "Choice"))
+        for said in await run.all([run.ask(who, asked)], need=0):
             choice = read_choice(said.text, [*letters, NOBODY, NOBODY.lower(), NOBODY.capitalize()])
             if choice in letters:
                 return places[letters.index(choice)]

@@ -1,12 +1,12 @@
 """Constraint audit: a draft is audited against each condition of the question, and what stays open is followed up.
 
 AREX: "AREX: Towards a Recursively Self-Improving Agent for Deep Research", arXiv 2607.21461 (Beijing Academy of
-Artificial Intelligence); read: its abstract and the model card of AREX-Base; the audit is part of a trained model, so
-that no code of it is public, and prompts and rounds are inferred. To find an answer that meets all conditions of a
-question is hard; to check one condition of a given answer is easy. So an inner loop gathers evidence and drafts an
-answer, and an outer loop audits the draft condition by condition, and then accepts it, refines it by looking for what
-is still open, or starts over. From round to round only a compact state is kept: verified evidence, rejected answers,
-and open conditions.
+Artificial Intelligence); read: its abstract, summaries, and the model card of AREX-Base; the audit is part of a trained
+model and no code of it was found, so that prompts and rounds are inferred. To find an answer that meets all conditions
+of a question is hard; to check one condition of a given answer is easy. So an inner loop gathers evidence and drafts an
+answer, and an outer loop audits the draft condition by condition, says how sure it is, and then accepts the draft,
+refines it by looking for what is still open, or starts over. From round to round only a compact state is kept: verified
+evidence, rejected answers, and open conditions.
 
 Here the conditions are given, or the auditor lists them. Evidence are passages of given documents, found by BM25 for
 the question, and in each follow-up for each condition that is left; without documents auditor and agent go by what they
@@ -14,29 +14,30 @@ know. The auditor is shown a condition, the draft and the passages found for the
 or open, naming the passage that shows it. A passage is kept as evidence if it was named for a condition that is met; a
 condition is met only if a passage was named that was shown, where there are any. Where the next draft gives the same
 answer, its met conditions are not audited again (refine); where it gives another, all are, and an answer with a
-violated condition is remembered as rejected (restart). The draft that met the most conditions is given, of equals the
-last.
+violated condition is remembered as rejected (restart). The draft that met the most conditions is given, of equals one
+that violates fewer, then the last. How sure the auditor is, is not asked.
 
 What can't be read verifies nothing, and is noted: without conditions the whole question is the only one, a condition
-without a verdict is open. So is the end of the rounds with conditions left open.
+without a verdict is open. So are conditions beyond `most`, which are left out, and the end of the rounds with
+conditions left open.
 
 Shape: 1 + rounds × (1 + conditions) calls at most, one fewer where conditions are given, and `most` conditions where
-they are not; 1 + 2 × rounds in series.
+they are not; 1 + 2 × rounds in series, one fewer too.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import msgspec
-
 from motet.answer import answer
 from motet.ballot import read_choice, read_lines
 from motet.compose.base import at_least
-from motet.message import Chat, Message, Reply, hear
+from motet.form import choice_form
+from motet.message import Chat, Message, Reply, chosen, hear
 from motet.retrieve import Library, library, named
 from motet.run import Agent, Run
 
@@ -86,7 +87,7 @@ class ConstraintAudit:
         documents: the texts in which evidence is looked for.
         rounds: drafts at most.
         k: passages that are looked up for the question, and for each open condition.
-        most: conditions at most; further ones are left out.
+        most: conditions that the auditor lists at most; further ones are left out. Given ones all count.
         grace: seconds to wait for the slow audits once one has come; None waits for all.
 
     >>> import asyncio
@@ -122,14 +123,14 @@ class ConstraintAudit:
         shelf, state = library(self.documents), State()
         found = shelf.find(chat.question, self.k)
         drafts = await run.all([run.ask(self.agent, self._with(shelf, found, chat))])
-        best, most = run.offer(drafts[0]), 0
+        best, most = run.offer(drafts[0]), (0, -math.inf)
         constraints = await self._listed(chat, run)
         count = len(constraints)
         for round in range(self.rounds):
             await self._audited(state, constraints, drafts[-1], shelf, chat, run)
-            met = len(state.left(MET, count))
-            if met >= most:
-                best, most = run.offer(drafts[-1]), met
+            met, violated = len(state.left(MET, count)), len(state.left(VIOLATED, count))
+            if (met, -violated) >= most:
+                best, most = run.offer(drafts[-1]), (met, -violated)
             if met == count:
                 break
             if round == self.rounds - 1:
@@ -144,7 +145,7 @@ class ConstraintAudit:
                 state.rejected += drafts[-1:] if state.left(VIOLATED, count) else []
                 state.verdicts.clear()
             drafts += revised
-        return msgspec.structs.replace(best, agent="", sources=tuple(draft.id for draft in drafts))
+        return chosen(best, drafts)
 
     def _with(self, shelf: Library, places: Iterable[int], chat: Chat) -> Chat:
         """The chat with passages, if there are any."""
@@ -154,14 +155,15 @@ class ConstraintAudit:
     async def _listed(self, chat: Chat, run: Run) -> list[Message]:
         """The conditions: the given ones as words of the composition, listed ones as heard from the auditor."""
         if self.constraints:
-            return [Message("note", text) for text in self.constraints[: self.most]]
+            return [Message("note", text) for text in self.constraints]
         asked = chat.add(Message("user", LIST.format(self.most)))  # the question is now which conditions there are
         said = await run.all([run.ask(self.auditor or self.agent, asked)], need=0)
-        listed = [
-            Message("user", line, source=each.id) for each in said for line in read_lines(each.text, "constraint")
-        ]
+        lines = {line: each.id for each in said for line in read_lines(each.text, "constraint")}  # each once
+        listed = [Message("user", line, source=source) for line, source in lines.items()]
         if not listed:
             run.note("no conditions could be read; the whole question is the only one")
+        if len(listed) > self.most:
+            run.note(f"{len(listed)} conditions were listed, of which the first {self.most} are audited")
         return listed[: self.most] or [Message("note", WHOLE)]
 
     async def _audited(
@@ -175,7 +177,8 @@ class ConstraintAudit:
                 shown[place] = [*state.evidence, *shelf.find(about, self.k, without=state.evidence)]
                 note = Message("user", f"{AUDIT} {CITE}" if shelf else AUDIT)  # the question is now about the condition
                 asked = self._with(shelf, shown[place], chat.add(note)).add(constraint)
-                asks[place] = run.ask(self.auditor or self.agent, hear(asked, [draft], REPLY))
+                form = "" if shelf else choice_form(VERDICTS)  # with passages it has to name those that show it
+                asks[place] = run.ask(self.auditor or self.agent, hear(asked, [draft], REPLY).held(form))
         for place, said in (await run.each(asks, need=0, grace=self.grace)).items():
             verdict = read_choice(said.text.upper(), VERDICTS)
             cited = "".join(read_lines(said.text, "evidence")[-1:]).lower()

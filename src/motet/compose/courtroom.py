@@ -5,31 +5,36 @@ Role-Switching for Controversial Claim Verification", arXiv 2603.28488; read: it
 mnc13/PROClaim at 5029ff8 (mad_orchestrator.py, prag_engine.py, negotiation_engine.py, self_reflection.py,
 judge_evaluator.py and final_verdict.py under framework/).
 
-* *Progressive retrieval*: the pool of evidence begins with what the question finds. In each round each side then says
-  what it still needs, the passages that this finds are dropped if they are not novel, and the rest are put before the
-  court.
+* *Progressive retrieval*: the pool of evidence begins with what the question finds. Each side then says what it needs,
+  before its first statement and between rounds; the passages that this finds are dropped if they are not novel, and
+  the rest are put before the court.
 * *Admission*: the court grades what was found, and only what it grades above half is admitted.
 * *Self-reflection*: after each round each side grades its own case; what it then looks for closes the gaps it sees.
 * *Judges*: several, unlike ones; the verdict of most of them, and of the first of them where votes are equal.
 
 Defaults from the code: 3 passages a search, a novelty of 0.2, and an end when the sides' grades of their own cases,
 from 0 to 1 each, add up to almost what they did before (a change under 0.05). There 10 rounds at most, here 3. There it
-also ends when two rounds brought hardly anything novel; here when one after the first brought nothing.
+also ends when two rounds brought hardly anything novel, or critic or court find that all is said; here when one round
+after the first looked for evidence and none was admitted.
 
 Differences: there, a claim is tried; here a question, of which the trial of a claim is one. The plaintiff answers it,
 the defence contests that answer and gives another; a judge finds for one of the two or for none, and the reply is the
-last statement of the side that won. Passages are ranked by BM25 (there by embeddings), and novel is what has words that
-no passage of the pool has (there 1 - the cosine). Search and self-reflection are one call, and the court does not
-rewrite the search. Admission is one call for what one search found; nothing is weighed again that was turned down.
-Judges do not know which letter is whose: it is drawn for each of them. Left out: expert witnesses, the critic, the
-confidence of the verdict, and role-switching (the whole trial once more with the sides exchanged).
+last statement of the side that won. Passages are ranked by BM25 (there by embeddings), and how novel one is, is the
+share of its words that the most similar one of the pool lacks (there 1 - the cosine). Search and self-reflection are
+one call, both sides at once between rounds, and the court does not rewrite the search. The court admits in one call
+whatever one search found (there it weighs relevance × credibility of the first pool alone); nothing is weighed again
+that was turned down. A side hears its own last statement and the other's. Judges hear all statements, and not what the
+sides thought of their own cases (there they do); they do not know which letter is whose: it is drawn for each of them.
+Left out: searches for each premise, expert witnesses, the critic, the confidence of the verdict, and role-switching
+(the whole trial once more with the sides exchanged).
 
 What can't be read decides nothing, and is noted: a search that is none finds nothing, a passage without a grade is not
-admitted, a judge without a verdict has no vote. If one side says nothing, the other's answer stands; if neither does,
-the judges answer. If no side wins, the plaintiff's answer stands, and that is noted.
+admitted, a judge without a verdict has no vote (there it finds for none). If one side says nothing, the other's answer
+stands; if neither does, the judges answer. If no side wins, the plaintiff's answer stands, as there, and that is noted.
 
 Shape: 4 × rounds - 2 calls without documents (statements, and self-reflection between rounds) and one a judge, 3 ×
-rounds in series. With documents the court has up to 1 + 2 × rounds more, and the sides 2 to begin with.
+rounds in series. With documents the court has up to 1 + 2 × rounds more, and the sides 2 to begin with: 5 × rounds + 3
+in series.
 """
 
 from __future__ import annotations
@@ -39,20 +44,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate.plurality import Plurality
 from motet.ballot import read_choice, read_grade, read_lines, read_scores
 from motet.compose.base import at_least
 from motet.errors import UsageError
-from motet.message import Chat, Message, Reply, hear, recall
-from motet.prompt import label
+from motet.form import choice_form, scores_form
+from motet.message import Chat, Message, Reply, chosen, hear, recall
+from motet.prompt import next_labels
 from motet.retrieve import Pool, library, named
 from motet.run import Agent, Run
 
 SCALE = 10
 Said = dict[str, list[Reply]]
-Searches = dict[str, str]
+Ready = tuple[dict[str, str], float | None]
 PLAINTIFF, DEFENCE = SIDES = ("plaintiff", "defence")
 PLEAD = {
     PLAINTIFF: "You are the plaintiff's counsel. Answer this, and prove your answer from the evidence.",
@@ -92,7 +96,7 @@ class Courtroom:
         documents: the texts in which evidence is looked for; none for a trial on arguments alone.
         rounds: rounds of statements at most.
         k: passages that a search finds at most.
-        novelty: the share of a passage's words that must be new to the pool, from 0 to 1.
+        novelty: the share of a passage's words that the most similar one of the pool has to lack, from 0 to 1.
         admission: whether the court decides on what is found; else all that is novel is admitted.
         reflection: whether the sides look at their own cases between rounds; else they only say what they need.
 
@@ -126,7 +130,7 @@ class Courtroom:
         at_least(1, "passages (k)", self.k, self.name)
         library(self.documents)
         if not 0 <= self.novelty <= 1:
-            raise UsageError(f"{self.name}: novelty can't be {self.novelty:g}: give a share from 0 to 1")
+            raise UsageError(f"{self.name}: novelty can't be {self.novelty}: give a share from 0 to 1")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         pool = Pool(library(self.documents))
@@ -135,58 +139,61 @@ class Courtroom:
         score: float | None = None
         for round in range(self.rounds):
             last, before = score, len(pool.places)
-            searches: Searches = {}
-            if pool.library or (round and self.reflection):
-                searches, score = await self._ready(said, pool, chat, round, run)
+            searches: dict[str, str] = {}
+            if round and (pool.library or self.reflection):
+                searches, score = await self._ready(SIDES, said, pool, chat, run)
             if last is not None and score is not None and abs(score - last) < 0.05:
                 run.note(f"the trial ended after round {round} of {self.rounds}: the cases do not improve")
                 break
-            for side, counsel in zip(SIDES, (self.plaintiff, self.defence), strict=True):
+            for side in SIDES:
+                if pool.library and not round:  # the defence knows what it contests by now
+                    searches |= (await self._ready([side], said, pool, chat, run))[0]
                 await self._admit(pool, chat, searches.get(side, ""), run)
                 told = self._case(side, said, pool, chat)
-                for statement in await run.all([run.ask(counsel, told.note(AGAIN) if round else told)], need=0):
-                    said[side].append(statement if run.best else run.offer(statement))
+                for each in await run.all([run.ask(self._counsel(side), told.note(AGAIN) if round else told)], need=0):
+                    said[side].append(each if run.best else run.offer(each))
             stale = 0 < round < self.rounds - 1 and any(searches.values()) and len(pool.places) == before
             if stale:
-                run.note(f"the trial ended after round {round + 1} of {self.rounds}: no new evidence was found")
+                run.note(f"the trial ended after round {round + 1} of {self.rounds}: no new evidence was admitted")
             if stale or not all(said.values()):
                 break
         return await self._decided(said, chat.note(f"{EVIDENCE}{pool}") if pool.places else chat, run)
 
+    def _counsel(self, side: str) -> Agent:
+        return self.plaintiff if side == PLAINTIFF else self.defence
+
     def _case(self, side: str, said: Said, pool: Pool, chat: Chat) -> Chat:
         """The case as a side knows it: its part, the evidence, its own last statement and the other's."""
-        told = chat.note(PLEAD[side] + (f"\n\n{EVIDENCE}{pool}" if pool.places else ""))
+        part = side if said[PLAINTIFF] else PLAINTIFF  # where nobody has answered there is nothing to contest
+        told = chat.note(PLEAD[part] + (f"\n\n{EVIDENCE}{pool}" if pool.places else ""))
         own, other = said[side][-1:], said[DEFENCE if side == PLAINTIFF else PLAINTIFF][-1:]
         told = recall(told, own[0]) if own else told
         return hear(told, other, "Below is what the other side said.") if other else told
 
-    async def _ready(self, said: Said, pool: Pool, chat: Chat, round: int, run: Run) -> tuple[Searches, float | None]:
-        """What each side looks for, and how good they find their own cases together; None if one gives no grade."""
-        note = SEEK
-        if round and self.reflection:
-            note = f"{REFLECT} Then {SEARCH}" if pool.library else REFLECT
-        asks = {}
-        for side, counsel in zip(SIDES, (self.plaintiff, self.defence), strict=True):
-            asked = self._case(side, said, pool, chat).add(Message("user", note))  # now about its own case
-            asks[side] = run.ask(counsel, asked)
-        searches, grades = {}, []
-        for side, reply in (await run.each(asks, need=0)).items():
-            searches[side] = "".join(read_lines(reply.text, "search")[-1:]) if pool.library else ""
-            if pool.library and not searches[side]:
-                run.note(f"the {side} named nothing to look for that could be read; nothing is looked for")
-            grade = read_grade(reply.text, SCALE)
-            grades += [] if grade is None else [grade]
-        if note != SEEK and len(grades) < len(SIDES):
+    async def _ready(self, sides: Sequence[str], said: Said, pool: Pool, chat: Chat, run: Run) -> Ready:
+        """What sides look for, and how good they find their own cases together; None if one gives no grade."""
+        reflects = self.reflection and bool(said[sides[0]])
+        note = SEEK if not reflects else f"{REFLECT} Then {SEARCH}" if pool.library else REFLECT
+        about = Message("user", note)  # the question is now its own case
+        asks = {side: run.ask(self._counsel(side), self._case(side, said, pool, chat).add(about)) for side in sides}
+        words = {side: reply.text for side, reply in (await run.each(asks, need=0)).items()}
+        searches = {side: "".join(read_lines(text, "search")[-1:]) for side, text in words.items() if pool.library}
+        for side in [side for side, query in searches.items() if not query]:
+            run.note(f"the {side} named nothing to look for that could be read; nothing is looked for")
+        grades = [grade for text in words.values() if (grade := read_grade(text, SCALE)) is not None]
+        if reflects and len(grades) < len(SIDES):
             run.note("a side gave its case no grade that could be read; whether the cases improve is not known")
-        return searches, sum(grades) / SCALE if note != SEEK and len(grades) == len(SIDES) else None
+        return searches, sum(grades) / SCALE if reflects and len(grades) == len(SIDES) else None
 
     async def _admit(self, pool: Pool, chat: Chat, query: str, run: Run) -> None:
         """Look for evidence, and keep what is novel and admitted."""
         novel = pool.found(query, self.k, novelty=self.novelty)
         if self.admission and novel:
-            asked = chat.add(Message("user", ADMIT + pool.library.shown(novel)))  # the question is now to grade
-            said = await run.all([run.ask(self.court or self.judges[0], asked)], need=0)
-            grades = read_scores(said[0].text, [named(place) for place in novel], SCALE)[1] if said else {}
+            names = [named(place) for place in novel]
+            told = Message("user", ADMIT + pool.library.shown(novel))  # the question is now to grade
+            asked = run.ask(self.court or self.judges[0], chat.add(told).held(scores_form(names, SCALE)))
+            said = await run.all([asked], need=0)
+            grades = read_scores(said[0].text, names, SCALE)[1] if said else {}
             if len(grades) < len(novel):
                 run.note("the court gave a passage no grade that could be read; it is not admitted")
             novel = [place for place in novel if grades.get(named(place), 0) > SCALE / 2]
@@ -201,27 +208,25 @@ class Courtroom:
         if len(present) == 1:
             run.note(f"only the {present[0]} said anything; its answer stands")
         winner = present[0] if len(present) == 1 else await self._found_for(said, chat, run)
-        heard = tuple(statement.id for side in SIDES for statement in said[side])
-        return msgspec.structs.replace(said[winner][-1], agent="", sources=heard)
+        return chosen(said[winner][-1], [statement for side in SIDES for statement in said[side]])
 
     async def _found_for(self, said: Said, chat: Chat, run: Run) -> str:
         """The side that most judges find for; the plaintiff, and a note, if it is none."""
         sides, asks = {}, {}
+        letters = next_labels(chat, len(SIDES))
+        asked = chat.add(Message("user", JUDGE.format(*letters)))  # the question is now who is right
         for seat, judge in enumerate(self.judges):
-            letters = [label(len(chat.heard) + place) for place in range(2)]
             sides[seat] = dict(zip(letters, run.rng.sample(SIDES, 2), strict=True))
             shown = [(letter, each) for letter, side in sides[seat].items() for each in said[side]]
-            asked = chat.add(Message("user", JUDGE.format(*letters)))  # the question is now who is right
-            asks[seat] = run.ask(judge, hear(asked, [each for _, each in shown], labels=[name for name, _ in shown]))
+            told = hear(asked, [each for _, each in shown], labels=[name for name, _ in shown])
+            asks[seat] = run.ask(judge, told.held(choice_form([*letters, "OPEN"])))
         votes: Counter[str] = Counter()
         for seat, ruling in (await run.each(asks, need=0)).items():
             verdict = read_choice(ruling.text, [*sides[seat], "OPEN"])
             if verdict is None:
                 run.note(f"{self.judges[seat].name} gave no verdict that could be read; it has no vote")
-            else:
-                votes[sides[seat].get(verdict, verdict)] += 1
-        for found, _ in votes.most_common(1):  # of equals the one that came first: the presiding judge's
-            if found in SIDES:
-                return found
-        run.note("the court found for neither side; the plaintiff's answer stands")
-        return PLAINTIFF
+            votes.update([] if verdict is None else [sides[seat].get(verdict, verdict)])
+        found = max(votes, key=lambda each: votes[each], default="")  # of equals the first: the presiding judge's
+        if found not in SIDES:
+            run.note("the court found for neither side; the plaintiff's answer stands")
+        return found if found in SIDES else PLAINTIFF

@@ -14,9 +14,10 @@ prompt; where all fail, the delegator hears that the step was not done, and may 
 rounds of at most 6 subtasks are motet's choice. Differences: workers are any agents, not only ones that run code; they
 are chosen by their cards (`about`), or take turns; their contexts are fresh, since an agent keeps nothing between asks.
 
-The delegator ends it by a verdict, or by giving no further list, which is noted; so is the end of the rounds. Without a
-plan that can be read, the question itself is the one specification. If the delegator gives no last reply, the last
-report is given, and that is noted.
+The delegator ends it by a verdict, whatever list stands beside it (of what was done, say), or by giving no further
+list, which is noted; so is the end of the rounds. A subtask that is given to nobody goes to the next in turn, which is
+noted. Without a plan that can be read, or if nothing was done by one, the question itself is the one specification. If
+the delegator gives no last reply, the last report is given, and that is noted.
 
 Shape: for each round 1 call and 1 a subtask, and 1 at the end: rounds × (steps + 1) + 1 calls at most, all in series if
 each subtask comes after another, or more where workers fail.
@@ -31,8 +32,9 @@ from typing import ClassVar
 from motet.compose.base import at_least
 from motet.compose.steps import Planned, cards, crew, plan_of, planning, verdict_of, worked
 from motet.errors import TooFewReplies
+from motet.form import choice_form, either, plan_form
 from motet.message import Chat, Reply, hear, recall
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 SPECIFY = (
@@ -94,24 +96,30 @@ class Delegate:
         kept = chat.note(planning(self.specify, self.steps, shown))  # the persistent state: the delegator's own
         reports: list[Reply] = []
         for round in range(1, self.rounds + 1):
-            said = await run.all([run.ask(lead, kept)], need=0)
-            plan = plan_of(said[0], run, letters, most=self.steps, what="the plan") if said else None
+            form = plan_form(letters, self.steps)
+            form = either(choice_form(["STOP"]), form) if round > 1 else form
+            said = await run.all([run.ask(lead, kept.held(form))], need=0)
+            stop = round > 1 and bool(said) and verdict_of(said[0].text, ["STOP"]) is not None
+            plan = None
+            if said and not stop:
+                plan = plan_of(said[0], run, letters, most=self.steps, turns=True, what="the plan")
             if plan is None:
                 if round == 1:
-                    run.note("no plan could be read; the whole question is given to a worker")
-                elif not said or verdict_of(said[0].text, ["STOP"]) is None:
+                    run.note("no plan could be read")
+                elif not stop:
                     run.note("the delegator neither gave out more nor said that all is done; it ends here")
                 break
             done = await self._performed(plan, letters, run)
             undone = [str(place + 1) for place in range(len(plan.words)) if place not in done]
             missed = f"Nobody could do: {', '.join(undone)}.\n" if undone else ""
             results = list(done.values())
-            labels = [label(len(letters) + len(kept.heard) + at) for at in range(len(results))]
+            labels = next_labels(kept, len(letters) + len(results))[len(letters) :]
             kept = hear(recall(kept, plan.reply), results, REPORT, labels).note(f"{missed}{NEXT}")
             reports += results
         else:
             run.note(f"the {self.rounds} rounds are over; the last results were not followed up")
         if not reports:
+            run.note("nothing was done by a plan; the whole question is given to a worker")
             for reply in (await worked({0: (self.workers, chat)}, run, answering=True)).values():
                 return reply
             raise TooFewReplies(1, 0, run.missing, run.abstained)
@@ -131,7 +139,7 @@ class Delegate:
                 worker = self.workers[letters.index(step.who) if step.who else place % len(self.workers)]
                 told = hear(Chat.of(self.work), [plan.words[place]], labels=["A"])
                 inputs = [done[other] for other in step.after if other in done]
-                labels = [label(1 + at) for at in range(len(inputs))]
+                labels = next_labels(told, len(inputs))
                 works[place] = (crew(worker, self.workers), hear(told, inputs, INPUTS, labels) if inputs else told)
             done |= await worked(works, run)
         return dict(sorted(done.items()))

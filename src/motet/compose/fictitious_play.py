@@ -1,20 +1,26 @@
 """Fictitious play: one agent a stakeholder, who decides what is best against the mixture of what others decided so far.
 
 MAFP: Shen, Zhang, Zhao, Ling and Chua, "Enhancing Decision-Making with Large Language Models through Multi-Agent
-Fictitious Play", arXiv 2606.19308; read: its abstract and summaries; no public code was found, so prompts, rounds and
-what the reply is are inferred. Each agent has the stance of one stakeholder. First each decides by itself; in every
-further round each learns how often every other has taken which decision so far (the empirical mixture), and gives its
-best response to that. All decide at once. The mixture, not the last decision, is what approaches an equilibrium.
+Fictitious Play", arXiv 2606.19308; read: its abstract and summaries; no public code was found, so that prompts and
+rounds are inferred. Each agent has the stance of one stakeholder. First each decides by itself; in every further round
+each learns how often every other has taken which decision so far (the empirical mixture), and gives its best response
+to that. All decide at once. The mixture, not the last decision, is what approaches an equilibrium.
+
+There decisions are policies in words, of which no two are alike: a model sums up each one's history as its mixture, and
+the summary of the whole of it is what a stakeholder decides in the end. Here decisions are counted, and what was
+decided most often stands for the mixture, so that it is for questions with few answers: where every answer is another,
+each counts once, and the newest is given.
 
 The rule is Brown's (1951). With exact best responses, mixtures converge to an equilibrium of two-player zero-sum games
-(Robinson 1951), of 2 × 2 games and of potential games, at about 1 / sqrt(rounds); there are games where they never do
-(Shapley 1964). An agent whose decisions were the same all along, like everybody else's, faces the same mixtures again,
-so it ends there: a pure equilibrium, if responses are best ones. Else it ends after `rounds`, and that is noted.
+(Robinson 1951), of 2 × 2 games without ties (Miyasawa 1961) and of potential games (Monderer and Shapley 1996), often
+at about 1 / sqrt(rounds); there are games where they never do (Shapley 1964). An agent whose decisions were the same
+all along, like everybody else's, faces the same mixtures again, so it ends there: a pure equilibrium, if responses are
+best ones. Else it ends after `rounds`, and that is noted.
 
 Two decisions are the same where they give the same answer (`motet.answer`), and each is heard in its newest words, with
 a letter and its share. The reply is what `aggregate` makes of each stakeholder's most frequent decision, of equals the
 newer; `seat` gives that of one stakeholder instead, for a question that is one's own. One that gives no decision in a
-round has the mixture it had.
+round has the mixture it had; what it would have answered is not known, so that it does not end in that round.
 
 Shape: agents × rounds calls at most, rounds in series, and the aggregator's.
 """
@@ -25,14 +31,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate import Aggregator, Plurality
 from motet.answer import answer
 from motet.compose.base import at_least
 from motet.errors import UsageError
-from motet.message import Chat, Message, Reply, hear
-from motet.prompt import label
+from motet.message import Chat, Reply, chosen, hear
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 STANCE = "You are stakeholder {0} of {1}, and decide for yourself. {2}"
@@ -87,7 +91,7 @@ class FictitiousPlay:
         seat: the stakeholder whose most frequent decision is the reply, the first being 1; None for what `aggregate`
             makes of all.
         rounds: rounds of decisions at most.
-        settle: whether it ends when nobody has ever decided otherwise than before; else all rounds are played.
+        settle: whether it ends when nobody has ever decided otherwise than at first; else all rounds are played.
         note: what stakeholders are told; `{0}` stands for the shares.
         grace: seconds to wait for the slow once one has answered; None waits for all.
 
@@ -114,6 +118,7 @@ class FictitiousPlay:
     def __post_init__(self) -> None:
         at_least(2, "agents", self.agents, self.name)
         at_least(1, "rounds", self.rounds, self.name)
+        at_least(0, "stances", self.stances, self.name)
         if self.seat is not None:
             at_least(1, "as the number of a seat", self.seat, self.name)
             at_least(self.seat, "agents, to have that seat", self.agents, self.name)
@@ -137,19 +142,19 @@ class FictitiousPlay:
             if not said:
                 run.note("nobody decided anything in a further round; what was decided before it stands")
                 break
-            if round and self.settle and all(len(mixture.counts) <= 1 for mixture in mixtures):
+            moved = any(len(mixture.counts) > 1 for mixture in mixtures)
+            silent = any(mixture.counts and seat not in said for seat, mixture in enumerate(mixtures))
+            if round and self.settle and not moved and not silent:
                 break
         else:
             if self.settle and self.rounds > 1:
-                run.note(f"decisions still changed in the course of {self.rounds} rounds; the most frequent are given")
+                run.note(f"decisions had not settled after {self.rounds} rounds; the most frequent are given")
         given = [mixture.mode for mixture in mixtures if mixture.counts]
         if self.seat is None:
             return await self.aggregate(chat, given, run)
         if not mixtures[self.seat - 1].counts:
             run.note(f"stakeholder {self.seat} never decided; another's decision is given")
-        return msgspec.structs.replace(
-            self._own(mixtures).mode, agent="", sources=tuple(decision.id for decision in given)
-        )
+        return chosen(self._own(mixtures).mode, given)
 
     def _own(self, mixtures: Sequence[Mixture]) -> Mixture:
         """The mixture that a reply is made of: that of the seat, or the first that there is."""
@@ -160,21 +165,18 @@ class FictitiousPlay:
         """What a stakeholder is asked, with its stance."""
         if not self.stances:
             return chat
-        stance = STANCE.format(seat + 1, len(self.agents), self.stances[seat])
-        return Chat((Message("system", stance), *chat.messages))
+        return chat.under(STANCE.format(seat + 1, len(self.agents), self.stances[seat]))
 
     def _told(self, seat: int, mixtures: Sequence[Mixture], chat: Chat, run: Run) -> Chat:
         """The same with the mixtures of the others."""
+        others = {place: mixture for place, mixture in enumerate(mixtures) if place != seat and mixture.counts}
+        letters = next_labels(chat, sum(len(mixture.counts) for mixture in others.values()))
+        left = iter(letters)
         heard: list[Reply] = []
-        letters: list[str] = []
         shares: list[str] = []
-        for other, mixture in enumerate(mixtures):
-            if other == seat or not mixture.counts:
-                continue
-            keys = run.rng.sample(list(mixture.shares), len(mixture.shares))
-            names = [label(len(chat.heard) + len(heard) + place) for place in range(len(keys))]
-            told = ", ".join(f"{name} {mixture.shares[key]:.1%}" for name, key in zip(names, keys, strict=True))
-            shares.append(f"stakeholder {other + 1}: {told}")
+        for place, mixture in others.items():
+            taken = mixture.shares
+            keys = run.rng.sample(list(taken), len(taken))
+            shares.append(f"stakeholder {place + 1}: {', '.join(f'{next(left)} {taken[key]:.1%}' for key in keys)}")
             heard += [mixture.words[key] for key in keys]
-            letters += names
         return hear(self._as(seat, chat), heard, self.note.replace("{0}", "; ".join(shares)), letters)

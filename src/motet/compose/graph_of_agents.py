@@ -36,6 +36,7 @@ from motet.aggregate import Aggregator
 from motet.ballot import read_scores
 from motet.compose.base import at_least
 from motet.errors import UsageError
+from motet.form import scores_form
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.prompt import next_labels
 from motet.route.base import Router, shortlist
@@ -144,7 +145,8 @@ class GraphOfAgents:
         shown = {judge: run.rng.sample(others := [i for i in said if i != judge], len(others)) for judge in said}
         labels = next_labels(chat, len(said) - 1)
         asked = chat.add(Message("user", self.score))  # the question is now to score
-        asks = {i: run.ask(nodes[i], hear(asked, [said[j] for j in shown[i]], labels=labels)) for i in said}
+        form = scores_form(labels, SCALE)
+        asks = {i: run.ask(nodes[i], hear(asked, [said[j] for j in shown[i]], labels=labels).held(form)) for i in said}
         votes: dict[int, list[float]] = {i: [] for i in said}
         for judge, reply in (await run.each(asks, need=0, grace=self.grace)).items():
             given = read_scores(reply.text, labels, SCALE)[1]

@@ -1,16 +1,18 @@
 """Ideation: a group has ideas together; its size, leader, seniority, disciplines and density are fields.
 
-Two studies of what makes a group of agents inventive, and each of their factors a field here. "Beyond Brainstorming:
-What Drives High-Quality Scientific Ideas? Lessons from Multi-Agent Collaboration" compares group size, led and
-leaderless groups, interdisciplinarity and seniority: groups beat a single agent, a leader makes proposals more whole,
-unlike disciplines help most, and a group without any senior knowledge is worse than one competent agent. Chen, Tong et
-al., "Diversity Collapse in Multi-Agent LLM Systems: Structural Coupling and Collective Failure in Open-Ended Idea
-Generation", arXiv 2604.18005: authority narrows what a group comes up with, more members bring less and less, and dense
-communication makes it converge too soon. Read: their abstracts and summaries of them; the code of the second
-(Xtra-Computing/MAS_Diversity) was not at hand. Kin: Ueda et al., arXiv 2507.08350 (g6000/MultiAgent-Research-Ideator).
+Two studies of what makes a group of agents inventive, and each of their factors a field here. Chen, Tong et al.,
+"Beyond Brainstorming: What Drives High-Quality Scientific Ideas? Lessons from Multi-Agent Collaboration", arXiv
+2508.04575, compares group size, led and leaderless groups, interdisciplinarity and seniority: groups beat a single
+agent, a leader makes proposals more whole, unlike disciplines help most, and a group without any senior knowledge is no
+better than one competent agent. Chen, Tong et al., "Diversity Collapse in Multi-Agent LLM Systems: Structural Coupling
+and Collective Failure in Open-Ended Idea Generation", arXiv 2604.18005: authority narrows what a group comes up with,
+more members bring less and less, and dense communication makes it converge too soon. Read: their abstracts and
+summaries of them; the code of the second (Xtra-Computing/MAS_Diversity) was not at hand. Kin: Ueda et al., arXiv
+2507.08350 (g6000/MultiAgent-Research-Ideator).
 
 Inferred: the rounds. All have an idea by themselves; then each hears, every round anew, a share `density` of the others
-(0: nobody, the nominal group that all else is compared with; 1: everybody), and gives its idea again, changed or not.
+(0: nobody, the nominal group that all else is compared with; 1: everybody; between them, so many others as is nearest,
+drawn in the same way in every run), and gives its idea again, changed or not.
 A leader hears all ideas between the rounds and says where to go, which all hear; at the end it writes one proposal of
 all. Without a leader, the members rank the ideas blind, and the first (Borda) is given. Seniority is told to each
 member, and where it is mixed the ideas of seniors are heard apart, as such: that is the authority whose effect is to be
@@ -34,12 +36,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-import msgspec
-
 from motet.aggregate import Borda
 from motet.compose.base import at_least, finite
 from motet.errors import UsageError
-from motet.message import Chat, Message, Reply, hear, recall
+from motet.message import Chat, Message, Reply, chosen, hear, recall
 from motet.outcome import Result
 from motet.run import Agent, Run
 from motet.topology import Sparse
@@ -49,6 +49,7 @@ NOTE = (
     "Below are ideas of others about this. Let them inspire you, or contradict them. Then give your own idea, whole, "
     "changed or not: something of your own rather than what is there already."
 )
+AGAIN = "Give your own idea again, whole, changed or not: something of your own rather than what is there already."
 SENIORS = "Below are ideas about this of senior members of your group, whose experience is long."
 DIRECTION = "Below is where the leader of your group wants it to go on from here."
 LEAD = (
@@ -126,7 +127,7 @@ class Ideation:
         ideas = await run.each({seat: run.ask(members[seat], told[seat]) for seat in seats}, grace=self.grace)
         topology = Sparse(round(self.density * (len(seats) - 1)))
         for round_ in range(1, self.rounds):
-            run.offer(next(iter(ideas.values())))
+            run.offer(chosen(next(iter(ideas.values())), ideas.values()))
             direction = await self._led(chat, ideas, run, LEAD)
             asks = {}
             for seat in ideas:
@@ -135,10 +136,9 @@ class Ideation:
                 asks[seat] = run.ask(members[seat], hear(asked, direction, DIRECTION) if direction else asked)
             ideas = {**ideas, **await run.each(asks, need=0, grace=self.grace)}
         last = list(ideas.values())
-        run.offer(last[0])
+        run.offer(chosen(last[0], last))
         for proposal in await self._led(chat, ideas, run, PROPOSE):
-            sources = tuple(reply.id for reply in (*last, proposal))
-            return msgspec.structs.replace(proposal, agent="", sources=sources)
+            return chosen(proposal, (*last, proposal))
         return await Borda(self.agents[: len(seats)], RANK)(chat, last, run)
 
     def ideas(self, result: Result) -> list[str]:
@@ -176,7 +176,7 @@ class Ideation:
         apart = [seat for seat in ideas if self.seniority == "mixed" and self._senior(seat)]
         peers = [ideas[seat] for seat in ideas if seat not in apart]
         asked = hear(chat, [ideas[seat] for seat in apart], SENIORS) if apart else chat
-        return hear(asked, peers, NOTE) if peers else asked
+        return hear(asked, peers, NOTE) if peers else asked.note(AGAIN)
 
     async def _led(self, chat: Chat, ideas: Mapping[int, Reply], run: Run, note: str) -> list[Reply]:
         """What the leader says about the ideas; nothing if there is none."""

@@ -24,32 +24,39 @@ gives a whole reply of its own, and the last one is the answer. Those who execut
 answer. A draft that is sent back is drafted anew by the next agent, who hears the objection (Tang) or does not, as it
 is another bill (the United States, Athens; there, the code ends without a result). An execution is disputed if its
 answer is not that of the draft. What a court or council finds wrong is executed again, by another, who hears why.
-Offices are filled with the agents in turn, so that who reviews is not who proposed; the next fills a vacancy.
+Offices are filled with the agents in turn, seat by seat, and nobody reviews or mends what it wrote itself as long as
+there is anybody else, but as one of an assembly; a vacancy among those who draft or execute is filled by the next. Left
+out: Tang's emperor, who may overrule the chancellery, and the execution that is sent back there as often as it fails.
 
-A verdict that can't be read is no objection, so that nonsense stops nothing; it is noted, as are a draft that stands
-after `attempts` although it was rejected, and an override. Reviews are blind, drafts fenced.
+A verdict that can't be read is no objection, so that nonsense stops nothing (in the code it counts as a rejection: what
+is decided nowhere goes the default way, back or to the end); nor is it a consent that overrides. It is noted, as are a
+draft that stands after `attempts` although it was rejected, and an override. Reviews are blind, drafts fenced.
 
 Simulated, agents that consent to what they would say themselves, 600 questions: of agents of 75 % Athens makes 92 %
 (best) and Qin-Han 80 % (worst); of agents of 30 % Qin-Han makes 33 % (best) and Athens 29 % (worst). So the best does
-change with skill, as the paper says; gaps of 57 points do not come about where every question gets some answer.
+change with skill, as the paper says; gaps of 57 points do not come about where every question gets some answer, and
+what is rejected is not lost.
 
-Shape: from 2 calls in series (`egypt`) to attempts × (1 draft, its review) and the execution with its correction.
+Shape: from 2 calls in series (`egypt`) to attempts × (1 draft, its reviews and the vote that fails to override the
+last) and the execution with its review and correction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import msgspec
 
 from motet.aggregate import Plurality
 from motet.aggregate.camps import camps
 from motet.ballot import read_choice
-from motet.compose.base import at_least
+from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
+from motet.form import choice_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -68,6 +75,7 @@ REVIEW = (
 OBJECTION = "Below is why a former reply to this was rejected; it may be mistaken. Give a whole reply of your own."
 REJECT = "reject"
 _FORMS = [form for word in ("clean", REJECT) for form in (word, word.capitalize(), word.upper())]
+Does = Literal["draft", "pass", "gate", "execute", "audit"]
 
 
 class Office(msgspec.Struct, frozen=True):
@@ -76,13 +84,13 @@ class Office(msgspec.Struct, frozen=True):
     Args:
         does: `draft` proposes, `pass` hands down, `gate` consents or sends back, `execute` carries out, `audit`
             corrects.
-        seats: how many hold it, side by side; 0 for all agents. Of a gate, over half of them have to consent.
+        seats: how many hold it, side by side; 0 for all agents. A gate sends back what over half of them reject.
         hears: whether whoever drafts anew hears why the draft was sent back.
-        override: the share of all agents that overrules this gate's rejection; 0 if nobody can.
+        override: the share of all agents whose consent overrules this gate's rejection; 0 if nobody can.
         disputed: an audit only where the execution departs from what was decided.
     """
 
-    does: Literal["draft", "pass", "gate", "execute", "audit"]
+    does: Does
     seats: int = 1
     hears: bool = False
     override: float = 0.0
@@ -141,6 +149,12 @@ class Institution:
         at_least(1, "attempts", self.attempts, self.name)
         if self.institution not in INSTITUTIONS:
             raise UsageError(f"{self.name}: no institution {self.institution!r}; known: {', '.join(INSTITUTIONS)}")
+        at_least(0, "offices", self.offices, self.name)
+        for office in self._offices:
+            if not isinstance(office, Office) or office.does not in get_args(Does):
+                raise UsageError(f"{self.name}: {office!r} is no office: give an Office that does {get_args(Does)}")
+            at_least(0, "seats of an office", office.seats, self.name)
+            finite(self.name, least=0, override=office.override)
         first, *others = [office.does for office in self._offices]
         if first != "draft" or "draft" in others:
             raise UsageError(f"{self.name}: of the offices, the first has to draft, and no other")
@@ -158,15 +172,16 @@ class Institution:
             reply, told = await self._through(later, attempt, chat, reply, run)
             if told is None:
                 break
-            reply = await self._held(draft, attempt + 1, told, run) or reply
-        return msgspec.structs.replace(reply, agent="")
+            reply = await self._held(draft, attempt + 1, told, run, author=reply.agent) or reply
+        return reply
 
     async def _through(
         self, offices: Sequence[Office], attempt: int, chat: Chat, decided: Reply, run: Run
     ) -> tuple[Reply, Chat | None]:
         """What becomes of a draft in the offices after it; and what whoever drafts anew is told, if it is sent back."""
         reply = run.offer(decided)
-        for turn, office in enumerate(offices, attempt + 1):
+        turns = accumulate((office.seats or 1 for office in offices), initial=attempt + 1)
+        for turn, office in zip(turns, offices, strict=False):
             if office.does == "gate":
                 against = await self._against(office, turn, chat, reply, run)
                 if against and attempt + 1 < self.attempts:
@@ -178,7 +193,8 @@ class Institution:
                     continue
                 against = await self._against(office, turn, chat, reply, run)
                 told = hear(hear(chat, [decided], EXECUTE), against, OBJECTION)
-                reply = (await self._held(Office("execute"), turn + 1, told, run) if against else None) or reply
+                if against:
+                    reply = await self._held(_EXECUTE, turn + 1, told, run, author=reply.agent) or reply
             else:
                 note = EXECUTE if office.does == "execute" else DOWN
                 reply = await self._held(office, turn, hear(chat, [reply], note), run) or reply
@@ -186,15 +202,16 @@ class Institution:
             run.offer(reply)
         return reply, None
 
-    def _seated(self, office: Office, turn: int) -> tuple[list[Agent], list[Agent]]:
-        """The agents that hold an office, and those who come next if it is vacant."""
+    def _seated(self, office: Office, turn: int, author: str) -> tuple[list[Agent], list[Agent]]:
+        """The agents that hold an office, and who comes next if it is vacant; the author of what it is about last."""
         count = len(self.agents)
         order = [self.agents[(turn + seat) % count] for seat in range(count)]
+        order.sort(key=lambda agent: agent.name == author)
         return order[: office.seats or count], order[office.seats or count :]
 
-    async def _held(self, office: Office, turn: int, told: Chat, run: Run) -> Reply | None:
+    async def _held(self, office: Office, turn: int, told: Chat, run: Run, author: str = "") -> Reply | None:
         """What the holders of an office say, the most frequent answer of several; None if nobody is left to hold it."""
-        holders, next_ones = self._seated(office, turn)
+        holders, next_ones = self._seated(office, turn, author)
         for seated in (holders, *([each] for each in next_ones)):
             replies = await run.all((run.ask(agent, told) for agent in seated), need=0, grace=self.grace)
             if replies:
@@ -203,24 +220,27 @@ class Institution:
         return None
 
     async def _against(self, office: Office, turn: int, chat: Chat, reply: Reply, run: Run) -> list[Reply]:
-        """The objections to a reply, if there are more of them than consents and nobody overrides them."""
+        """The objections to a reply, if over half of an office has one and nobody overrides them."""
         asked = hear(chat.add(Message("user", REVIEW)), [reply])  # the question is now whether it may stand
-        holders, _ = self._seated(office, turn)
-        against, consents = await self._reviewed(holders, asked, run)
-        if len(against) <= consents:
+        asked = asked.held(choice_form(["clean", REJECT], reasoned=True))
+        holders, _ = self._seated(office, turn, reply.agent)
+        against, _ = await self._reviewed(holders, asked, run, "objection")
+        if 2 * len(against) <= len(holders):
             return []
         if office.override:
-            rejects, consents = await self._reviewed(self.agents, asked, run)
-            if consents and consents >= office.override * (consents + len(rejects)):
+            _, consents = await self._reviewed(self.agents, asked, run, "consent")
+            if consents >= office.override * len(self.agents):
                 run.note("a rejection was overridden")
                 return []
         return against
 
-    async def _reviewed(self, reviewers: Sequence[Agent], asked: Chat, run: Run) -> tuple[list[Reply], int]:
-        """The objections, and how many consent."""
+    async def _reviewed(
+        self, reviewers: Sequence[Agent], asked: Chat, run: Run, wanted: str
+    ) -> tuple[list[Reply], int]:
+        """The objections, and how many consent; who says neither does nothing that is wanted."""
         said = await run.all((run.ask(reviewer, asked) for reviewer in reviewers), need=0, grace=self.grace)
         verdicts = [read_choice(each.text, _FORMS) for each in said]
         if len(said) < len(reviewers) or None in verdicts:
-            run.note("a verdict is missing or could not be read; it counts as no objection")
+            run.note(f"a verdict is missing or could not be read; it counts as no {wanted}")
         against = [each for each, verdict in zip(said, verdicts, strict=True) if verdict and verdict.lower() == REJECT]
-        return against, len(reviewers) - len(against)
+        return against, len(said) - verdicts.count(None) - len(against)

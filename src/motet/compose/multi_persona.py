@@ -7,10 +7,12 @@ public repository MikeWangWZHL/Solo-Performance-Prompting with its ablations (fi
 the participants that the task takes, lets each give hints, makes a first proposal, hears their criticism, and revises
 until all are content.
 
-Differences: there all of it is one completion of one model; here each turn is a call, and personas may be played by
-different agents, one after the other in their order, so that with one agent it is the paper's method and with several
-it is heterogeneous. It ends after `rounds` proposals. There the number of personas is the model's; here it is `count`
-at most. `personas` fixes them (the paper's ablation) and saves the first call.
+Differences: there all of it is one completion of one model, in which each persona sees all that was said before; here
+each turn is a call, personas speak at the same time, see the leader's proposal and not each other, and may be played by
+different agents in their order: with one agent it is the paper's method in several calls, with several it is
+heterogeneous. Whether a persona is content is read from a verdict; one that can't be read is none. It ends after
+`rounds` proposals, of which the last is not criticised, and that is noted. There the number of personas is the model's;
+here it is `count` at most. `personas` fixes them (the paper's ablation) and saves the first call.
 
 Not to be confused with the debate of two that some studies call multi-persona: that is `tit_for_tat`.
 
@@ -26,7 +28,7 @@ from typing import ClassVar
 from motet.aggregate import Plurality
 from motet.compose.agent_verse import REVISE
 from motet.compose.base import at_least
-from motet.compose.roles import agrees, cast, recruited, with_words
+from motet.compose.roles import AGREEMENT, agrees, cast, recruited, with_words
 from motet.errors import TooFewReplies
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.run import Agent, Run
@@ -89,6 +91,8 @@ class MultiPersona:
         )
         for said in advice[:1]:
             run.offer(said)
+        if not advice:
+            run.note("no persona gave advice; the leader answers without")
         leader = self.agents[0]
         given = await run.all([run.ask(leader, hear(chat, advice, self.propose) if advice else chat)], need=0)
         if not given and not advice:
@@ -99,7 +103,10 @@ class MultiPersona:
         reply = given[0]
         for _ in range(1, self.rounds):
             run.offer(reply)
-            asked = [(agent, hear(told.add(Message("user", self.criticise)), [reply])) for agent, told in played]
+            asked = [
+                (agent, hear(told.add(Message("user", self.criticise)), [reply]).held(AGREEMENT))
+                for agent, told in played
+            ]
             reviews = await run.all((run.ask(agent, told) for agent, told in asked), need=0, grace=self.grace)
             against = [review for review in reviews if not agrees(review, run)]
             if not reviews:
@@ -111,6 +118,8 @@ class MultiPersona:
                 run.note("the leader did not revise its proposal; it stands")
                 return reply
             reply = revised[0]
+        if self.rounds > 1:
+            run.note(f"a persona was not content with each proposal before the last; proposal {self.rounds} stands")
         return reply
 
     async def _personas(self, chat: Chat, run: Run) -> list[tuple[Agent, Chat]]:

@@ -88,4 +88,6 @@ def _settled(chat: Chat, rng: random.Random) -> Chat:
     """`chat` with letters on all that was heard, so that every prompt made of it shows them in one order."""
     used = {message.name for message in chat.heard}
     heard = labelled(chat.heard, rng, (name for name in map(label, count()) if name not in used))
-    return Chat(tuple(next(heard) if each.source and each.role == "user" else each for each in chat.messages))
+    return Chat(
+        tuple(next(heard) if each.source and each.role == "user" else each for each in chat.messages), chat.form
+    )

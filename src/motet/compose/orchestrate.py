@@ -13,8 +13,9 @@ a called agent hears the question too, and that there is one round of calls. Pro
 a configuration can hold; agents are shown under letters, never by their names. An agent may be called more than once,
 and the orchestrator may call itself.
 
-A call to nobody known is left out and noted. Where no call can be read, the k agents are called whose profiles are best
-on the topics that the question names, the first ones without profiles, and that is noted; where none of those called
+A call to nobody known is left out, and one that is to wait for another does not; both are noted. Where no call can be
+read, the k agents are called whose profiles are best on the topics that the question names, or on all if it names none
+(the first ones if nobody has a profile), and that is noted; where none of those called
 replies, the others are. If the orchestrator gives no last reply, the most frequent answer is given (`Synthesize`).
 
 Shape: k + 2 calls at most, 3 in series. Needs an orchestrator that can tell from the profiles who suits the question.
@@ -32,9 +33,10 @@ from motet.ballot import read_scores
 from motet.compose.base import at_least, finite
 from motet.compose.steps import cards, plan_of, planning
 from motet.errors import TooFewReplies, UsageError
+from motet.form import plan_form, scores_form
 from motet.message import Chat, Message, Reply, hear
 from motet.perform import perform
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.route.by_topic import ByTopic
 from motet.run import Agent, Run
 
@@ -64,6 +66,9 @@ async def assess(agents: Sequence[Agent], topics: Sequence[str], *, seed: int = 
     Returns:
         How sure each is of being right, from 0 to 1, by name and topic; who can't be read has no entry.
 
+    Raises:
+        UsageError: there is no topic, or one text instead of a list.
+
     >>> import asyncio
     >>> from motet import ModelAgent, Scripted
     >>> ann = ModelAgent(Scripted("I read law. Scores: A=9, B=2"), "ann")
@@ -73,11 +78,13 @@ async def assess(agents: Sequence[Agent], topics: Sequence[str], *, seed: int = 
     >>> asyncio.run(assess([ann], ["law", "music"]))
     {'ann': {'law': 0.9, 'music': 0.2}}
     """
-    letters = [label(place) for place in range(len(topics))]
+    at_least(1, "topics", topics, "assess")
+    letters = next_labels(Chat(()), len(topics))
     listed = "\n".join(f"{letter}: {topic}" for letter, topic in zip(letters, topics, strict=True))
+    asked = Chat.of(ASSESS.replace("{topics}", listed)).held(scores_form(letters, SCALE))
     found: dict[str, dict[str, float]] = {}
     for agent in agents:
-        result = await perform(agent, ASSESS.replace("{topics}", listed), seed=seed)
+        result = await perform(agent, asked, seed=seed)
         given = read_scores(result.text if result.reply else "", letters, SCALE)[1]
         if given:
             found[agent.name] = {
@@ -99,6 +106,9 @@ async def calibrate(
 
     Returns:
         The mean score by name; a question without a reply scores 0.
+
+    Raises:
+        UsageError: there is no question.
     """
     asked = list(questions)
     if not asked:
@@ -175,12 +185,14 @@ class Orchestrate:
         letters, shown = cards(self.agents, chat)
         lines = [line + self._profile(agent) for line, agent in zip(shown.split("\n"), self.agents, strict=True)]
         asked = chat.add(Message("user", planning(CALL, self.k, *lines)))  # the question is now whom to call
-        for said in await run.all([run.ask(self.lead, asked)], need=0):
+        for said in await run.all([run.ask(self.lead, asked.held(plan_form(letters, self.k)))], need=0):
             plan = plan_of(said, run, letters, most=self.k, what="the calls")
             calls = zip(plan.plan.steps, plan.words, strict=True) if plan else ()
             made = [(self.agents[letters.index(step.who)], words) for step, words in calls if step.who]
             if plan and len(made) < len(plan.plan.steps):
                 run.note("a call that is addressed to nobody is left out")
+            if plan and any(step.after for step in plan.plan.steps):
+                run.note("calls are made all at once; what one is said to come after is not waited for")
             return [(agent, hear(chat, [words], CALLED)) for agent, words in made]
         return []
 

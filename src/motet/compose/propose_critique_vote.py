@@ -9,12 +9,13 @@ everybody scores all candidates of all rounds. The same candidate from several i
 
 Here a record is a list of facts (titles, results, sentences) by the agent's name; of a long one, the facts that bear on
 the question most stand in the prompt, found by BM25 (there a model may sum up the record). Candidates are the same
-where they give the same answer. An agent does not score its own proposals (there it does), and voters hear what was
-said of each candidate of the round (there they are told to consider critiques, and are shown the candidates alone).
-There the candidates are ranked by what a chemical tool computes, and votes are logged beside it; here the votes decide:
-the candidate with the highest mean score wins, of equals the one that more scored, then the first. Of former rounds
-only the `best` are heard and scored again. It ends when there is but one candidate. Left out: the optional critique of
-one's own proposals. Rounds are inferred; there they go on until there are enough candidates.
+where they give the same answer. An agent does not score its own proposals (there it does); what it scored before it
+proposed the same still counts. Voters hear what was said of each candidate of the round (there they are told to
+consider critiques, and are shown the candidates alone). There the candidates are ranked by what a chemical tool
+computes, and votes are logged beside it; here the votes decide: the candidate with the highest mean score wins, of
+equals the one that more scored, then the first. Of former rounds only the `best` are heard and scored again. It ends
+when all that ever proposed anything are for one answer: that wins, though nobody is left to score it. Left out: the
+optional critique of one's own proposals. Rounds are inferred; there they go on until there are enough candidates.
 
 What can't be read counts for nothing and is noted; if no score can be read, the answer most often proposed wins.
 
@@ -28,14 +29,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate.plurality import plurality
 from motet.answer import answer
 from motet.ballot import read_scores
 from motet.compose.base import at_least
-from motet.message import Chat, Message, Reply, hear
-from motet.prompt import disarmed, label
+from motet.form import scores_form
+from motet.message import Chat, Message, Reply, chosen, hear
+from motet.prompt import disarmed, next_labels, shuffled
 from motet.retrieve import library
 from motet.run import Agent, Run
 
@@ -58,7 +58,7 @@ VOTE = (
 
 @dataclass
 class Candidate:
-    """An answer as it was first proposed, the seats that proposed it, and the score that each other seat gave."""
+    """An answer as it was first proposed, the seats that proposed it, and the score that each gave that had not yet."""
 
     reply: Reply
     seats: set[int] = field(default_factory=set)
@@ -118,14 +118,15 @@ class ProposeCritiqueVote:
         chats = [self._persona(agent, chat) for agent in self.agents]
         candidates: dict[str, Candidate] = {}
         shown: list[Candidate] = []
+        letters: list[str] = []
         proposed: list[Reply] = []
         critiques: list[Reply] = []
         for round in range(self.rounds):
             best = sorted(range(len(shown)), key=lambda place: shown[place].standing, reverse=True)[: self.best]
             heard = [shown[place].reply for place in best] + critiques
-            letters = self._letters(chat, [*best, *range(len(shown), len(shown) + len(critiques))])
+            names = [letters[place] for place in best] + letters[len(shown) :]
             asks = {
-                seat: run.ask(agent, hear(chats[seat], heard, AGAIN, letters) if heard else chats[seat])
+                seat: run.ask(agent, hear(chats[seat], heard, AGAIN, names) if heard else chats[seat])
                 for seat, agent in enumerate(self.agents)
             }
             said = await run.each(asks, need=0 if round else 1, grace=self.grace)
@@ -134,27 +135,29 @@ class ProposeCritiqueVote:
                 break
             fresh = [self._entered(candidates, seat, reply, chat) for seat, reply in said.items()]
             proposed += said.values()
-            run.offer(shown[best[0]].reply if best else proposed[0])
-            if len(candidates) == 1:
+            if len({id(each) for each in fresh}) == 1 and all(fresh[0].seats >= c.seats for c in candidates.values()):
                 run.note(f"everybody proposed the same answer by round {round + 1} of {self.rounds}")
-                break
-            shown = list({id(each): each for each in fresh + [shown[place] for place in best]}.values())
-            run.rng.shuffle(shown)
-            critiques = await self._criticised(shown, chats, run) if self.critique else []
-            await self._voted(shown, critiques, chats, run)
-        winner = max(candidates.values(), key=lambda each: each.standing)
-        given = winner.reply
-        if not winner.scores and len(candidates) > 1:
+                return chosen(fresh[0].reply, proposed)
+            run.best or run.offer(proposed[0])
+            table = {id(each): each for each in fresh + [shown[place] for place in best]}.values()
+            shown, letters = shuffled(chat, table, run.rng)
+            critiques = await self._criticised(shown, letters, chats, run) if self.critique else []
+            run.rng.shuffle(critiques)  # in the order of seats they would tell who is who
+            letters = next_labels(chat, len(shown) + len(critiques))
+            await self._voted(shown, critiques, letters, chats, run)
+            run.offer(_winner(candidates).reply)
+        given = _winner(candidates).reply
+        if not _winner(candidates).scores:
             run.note("no score could be read; the answer that was proposed most often is given")
             given = plurality(proposed, question=chat.question)
-        return msgspec.structs.replace(given, agent="", sources=tuple(reply.id for reply in proposed))
+        return chosen(given, proposed)
 
     def _persona(self, agent: Agent, chat: Chat) -> Chat:
         """The chat of an agent that knows its own record."""
         record = library(self.profiles.get(agent.name, ()))
         places = range(len(record)) if len(record) <= self.facts else record.find(chat.question, self.facts)
         lines = [f"- {disarmed(record.passages[place])}" for place in places]
-        return Chat((Message("system", "\n".join([PERSONA, *lines])), *chat.messages)) if lines else chat
+        return chat.under("\n".join([PERSONA, *lines])) if lines else chat
 
     def _entered(self, candidates: dict[str, Candidate], seat: int, reply: Reply, chat: Chat) -> Candidate:
         """The candidate that a proposal is, a new one or one that is known."""
@@ -164,37 +167,45 @@ class ProposeCritiqueVote:
         found.seats.add(seat)
         return found
 
-    def _letters(self, chat: Chat, places: Sequence[int]) -> list[str]:
-        """The letters of places, the same in all phases of a round."""
-        return [label(len(chat.heard) + place) for place in places]
-
-    async def _criticised(self, shown: Sequence[Candidate], chats: Sequence[Chat], run: Run) -> list[Reply]:
+    async def _criticised(
+        self, shown: Sequence[Candidate], letters: Sequence[str], chats: Sequence[Chat], run: Run
+    ) -> list[Reply]:
         """What each says of the candidates that it did not propose."""
         asks = []
         for seat, agent in enumerate(self.agents):
             places = [place for place, each in enumerate(shown) if seat not in each.seats]
             asked = chats[seat].add(Message("user", CRITIQUE))  # the question is now what is wrong
-            letters = self._letters(chats[seat], places)
-            asks += [run.ask(agent, hear(asked, [shown[i].reply for i in places], labels=letters))] if places else []
+            names = [letters[place] for place in places]
+            asks += [run.ask(agent, hear(asked, [shown[i].reply for i in places], labels=names))] if places else []
         return await run.all(asks, need=0, grace=self.grace)
 
     async def _voted(
-        self, shown: Sequence[Candidate], critiques: Sequence[Reply], chats: Sequence[Chat], run: Run
+        self,
+        shown: Sequence[Candidate],
+        critiques: Sequence[Reply],
+        letters: Sequence[str],
+        chats: Sequence[Chat],
+        run: Run,
     ) -> None:
         """The scores that each gives to the candidates that it did not propose."""
         asks, ballots = {}, {}
         for seat, agent in enumerate(self.agents):
             places = [place for place, each in enumerate(shown) if seat not in each.seats]
             if places:
-                ballots[seat] = letters = dict(zip(self._letters(chats[seat], places), places, strict=True))
-                example = ", ".join(f"{letter}={7 - 5 * (turn % 2)}" for turn, letter in enumerate(letters))
-                asked = chats[seat].add(Message("user", VOTE.format(", ".join(letters), example)))  # now to score
-                others = self._letters(chats[seat], range(len(shown), len(shown) + len(critiques)))
+                ballots[seat] = names = {letters[place]: place for place in places}
+                example = ", ".join(f"{letter}={7 - 5 * (turn % 2)}" for turn, letter in enumerate(names))
+                asked = chats[seat].add(Message("user", VOTE.format(", ".join(names), example)))  # now to score
                 heard = [shown[place].reply for place in places] + [*critiques]
-                asks[seat] = run.ask(agent, hear(asked, heard, labels=[*letters, *others]))
+                told = hear(asked, heard, labels=[*names, *letters[len(shown) :]])
+                asks[seat] = run.ask(agent, told.held(scores_form([*names], SCALE)))
         for seat, reply in (await run.each(asks, need=0, grace=self.grace)).items():
             scores = read_scores(reply.text, list(ballots[seat]), SCALE)[1]
             if len(scores) < len(ballots[seat]):
                 run.note(f"not all scores of {self.agents[seat].name} could be read; those count for nothing")
             for letter, score in scores.items():
                 shown[ballots[seat][letter]].scores[seat] = score
+
+
+def _winner(candidates: Mapping[str, Candidate]) -> Candidate:
+    """The candidate of the highest standing, of equals the first."""
+    return max(candidates.values(), key=lambda each: each.standing)

@@ -11,7 +11,8 @@ Inferred: the checks, and how the analysis computes. Theirs writes programs; her
 model's arithmetic is trusted and nothing that a model or a table says is ever run. The checks need no agent: an intent
 is short; a choice names one table; a query can be read and its columns exist, or the analysis is told what is wrong and
 tries again; what was computed stands in the report, or the report is written again, and if it is still not there, the
-computed line itself is the answer. Whatever was mended or given up is noted.
+computed line itself is the answer. Whatever was given up is noted. Left out: their intent is made exact together with
+the user, who confirms it, and their discovery searches a portal by meaning.
 
 Tables are data, never instructions: they are shown as names, columns and a few rows, every cell cut short and disarmed.
 A table that is missing, empty, damaged or binary is left out and noted; of a huge one the first 100,000 rows count, and
@@ -34,8 +35,9 @@ from typing import ClassVar
 from motet.ballot import read_choice
 from motet.compose.base import at_least
 from motet.errors import UsageError
+from motet.form import choice_form, query_form
 from motet.message import Chat, Message, Reply, hear
-from motet.prompt import disarmed, label
+from motet.prompt import disarmed, next_labels
 from motet.run import Agent, Run
 from motet.tables.query import CELL, NUMBER, Computed, Rows, computed, number, read_query, read_table
 
@@ -55,7 +57,7 @@ ANALYSE = (
     "The above is to be computed from this table:\n{table}\nWrite the one query that gives it. It is an operation "
     "(count, sum, mean, min, max or list) of a column, and conditions if there are any, for instance\n"
     "Query: mean(price) where city = Paris and year >= 2020\n"
-    'End with one line that begins with "Query:" and has nothing else.{problem}'
+    'End with one line that begins with "Query:" and has nothing else.'
 )
 MEANT = "Below is what it asks for, as somebody understood it."
 REPORT = (
@@ -105,19 +107,20 @@ class PublicAgent:
             run.note("there is no table that could be read: the answer is the agent's own")
             return (await run.all([run.answer(self.agent, chat)]))[0]
         meant = await self._meant(chat, run)
-        found = await self._analysed(meant, tables[await self._discovered(meant, tables, run)], run)
-        if found is None:
+        analysed = await self._analysed(meant, tables[await self._discovered(meant, tables, run)], run)
+        if analysed is None:
             run.note("no query could be computed: the answer is the agent's own")
             return (await run.all([run.answer(self.agent, meant)]))[0]
-        told = meant.note(REPORT.replace("{result}", disarmed(found.line)))
-        run.offer(Reply(found.line))
+        found, query = analysed
+        itself = run.offer(Reply(found.line, sources=(query.id,)))
+        asked = told = meant.note(REPORT.replace("{result}", disarmed(found.line)))
         for _ in range(self.attempts):
-            for reply in await run.all([run.ask(self.report or self.agent, told)], need=0):
+            for reply in await run.all([run.ask(self.report or self.agent, asked)], need=0):
                 if _reports(reply.text, found.values):
                     return reply
-            told = told.note(AGAIN.replace("{problem}", "what was computed is not in it"))
+            asked = told.note(AGAIN.replace("{problem}", "what was computed is not in it"))
         run.note("no report had what was computed in it; that itself is given instead")
-        return Reply(found.line)
+        return itself
 
     def _read(self, run: Run) -> dict[str, Rows]:
         """The tables that can be read."""
@@ -141,9 +144,10 @@ class PublicAgent:
     async def _discovered(self, meant: Chat, tables: Mapping[str, Rows], run: Run) -> str:
         """The name of the table that is needed: the one chosen, else the one with most words of the question."""
         if len(tables) > 1:
-            letters = {label(len(meant.heard) + place): name for place, name in enumerate(tables)}
+            letters = dict(zip(next_labels(meant, len(tables)), tables, strict=True))
             listed = "\n\n".join(f"{letter}: {_card(name, tables[name])}" for letter, name in letters.items())
             asked = meant.add(Message("user", DISCOVER.replace("{tables}", listed)))  # the question is now which table
+            asked = asked.held(choice_form([*letters], "Choice"))
             for said in await run.all([run.ask(self.discovery or self.agent, asked)], need=0):
                 if chosen := read_choice(said.text, list(letters)):
                     return letters[chosen]
@@ -151,16 +155,17 @@ class PublicAgent:
         words = set(re.findall(r"\w+", meant.question.lower()))
         return max(tables, key=lambda name: len(words & set(re.findall(r"\w+", _card(name, tables[name]).lower()))))
 
-    async def _analysed(self, meant: Chat, table: Rows, run: Run) -> Computed | None:
-        """What the analysis computes; None if it gives no query that can be computed."""
+    async def _analysed(self, meant: Chat, table: Rows, run: Run) -> tuple[Computed, Reply] | None:
+        """What the analysis computes, and the reply with the query; None if none can be computed."""
         problem = ""
         for _ in range(self.attempts):
-            words = ANALYSE.replace("{problem}", problem).replace("{table}", _card("", table))
-            for said in await run.all([run.ask(self.agent, meant.add(Message("user", words)))], need=0):
+            words = ANALYSE.replace("{table}", _card("", table)) + problem
+            asked = meant.add(Message("user", words)).held(query_form(table.columns[:COLUMNS]))
+            for said in await run.all([run.ask(self.agent, asked)], need=0):
                 query = read_query(said.text)
                 try:
                     if query:
-                        return computed(query, table)
+                        return computed(query, table), said
                     problem = AGAIN.replace("{problem}", "it could not be read")
                 except UsageError as error:
                     problem = AGAIN.replace("{problem}", disarmed(str(error)))
@@ -170,14 +175,16 @@ class PublicAgent:
 def _card(name: str, table: Rows) -> str:
     """A table as agents are shown it: a few rows, every cell short and disarmed."""
     lines = [" | ".join(" ".join(cell.split())[:CELL] for cell in row[:COLUMNS]) for row in table.rows[:SHOWN]]
-    columns = " | ".join(" ".join(column.split())[:CELL] for column in table.columns[:COLUMNS])
+    columns = " | ".join(table.columns[:COLUMNS])
     return disarmed("\n".join([f"{name[:CELL]} ({len(table.rows)} rows)", columns, *lines]).strip())
 
 
 def _reports(text: str, values: Sequence[str]) -> bool:
-    """Whether a report has one of the values in it: a number to three digits, other words as they are."""
+    """Whether a report has one of the values in it: a number to three digits, other words whole and as they are."""
     said = [known for found in NUMBER.findall(text) if (known := number(found)) is not None]
     wanted = [known for value in values if (known := number(value)) is not None]
     if any(math.isclose(x, y, rel_tol=5e-3) for x in said for y in wanted):
         return True
-    return not values or any(value.casefold() in text.casefold() for value in values if number(value) is None)
+    words = [value.casefold() for value in values if number(value) is None]
+    forms = [re.escape(word.removesuffix("…")) + ("" if word.endswith("…") else r"(?!\w)") for word in words]
+    return not values or any(re.search(rf"(?<!\w){form}", text.casefold()) for form in forms)

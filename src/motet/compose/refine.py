@@ -33,6 +33,7 @@ from typing import ClassVar
 
 from motet.ballot import read_choice
 from motet.compose.base import at_least
+from motet.form import choice_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -102,11 +103,12 @@ class Refine:
             "concept": (self.concept, CONCEPT),
             "miscalculation": (self.miscalculation, MISCALCULATION),
         }
+        form = choice_form([CLEAN, *refiners], reasoned=True)
         (reply,) = await run.all([run.ask(self.agent, chat)])
         for _ in range(self.rounds):
             run.offer(reply)
             asked = hear(chat.add(Message("user", self.identify)), [reply])  # the question is now to find the error
-            found = await run.all([run.ask(self.identifier, asked)], need=0)
+            found = await run.all([run.ask(self.identifier, asked.held(form))], need=0)
             kind = _kind(found[0].text, [*refiners, CLEAN]) if found else None
             if kind == CLEAN:
                 return reply

@@ -12,6 +12,7 @@ import msgspec
 
 from motet.ballot import read_choice, read_items
 from motet.errors import UsageError
+from motet.form import choice_form, plan_form
 from motet.message import Chat, Message, Reply, hear, recall
 from motet.run import Agent, Run
 
@@ -22,6 +23,8 @@ RECRUIT = (
 )
 BE = "Below is who you are in this. Think and answer as that person would."
 AGREES = ("AGREE", "DISAGREE")
+AGREEMENT = choice_form(AGREES, reasoned=True)
+"""The form of what a critic says."""
 
 
 def cast(chat: Chat, role: str, by: Reply | None = None) -> Chat:
@@ -39,7 +42,7 @@ def cast(chat: Chat, role: str, by: Reply | None = None) -> Chat:
         return chat
     if by is not None:
         return hear(chat, [msgspec.structs.replace(by, text=role)], BE)
-    return Chat((Message("system", role), *chat.messages))
+    return chat.under(role)
 
 
 async def recruited(recruiter: Agent, chat: Chat, count: int, run: Run, note: str = RECRUIT) -> list[tuple[str, Reply]]:
@@ -53,7 +56,7 @@ async def recruited(recruiter: Agent, chat: Chat, count: int, run: Run, note: st
         note: what the recruiter is told; `{count}` stands for the number.
     """
     asked = chat.add(Message("user", note.replace("{count}", str(count))))  # the question is now whom to recruit
-    said = await run.all([run.ask(recruiter, asked)], need=0)
+    said = await run.all([run.ask(recruiter, asked.held(plan_form(None, count)))], need=0)
     roles = read_items(said[0].text, count) if said else []
     if not roles:
         run.note("nobody was recruited: no role could be read; all answer as they are")
@@ -72,9 +75,9 @@ def with_words(name: str, what: str, texts: Sequence[str]) -> None:
     """Refuse texts that say nothing.
 
     Raises:
-        UsageError: one is empty, or it is one text and no list.
+        UsageError: one is empty or no text, or it is one text and no list.
     """
-    if isinstance(texts, str) or not all(text.strip() for text in texts):
+    if isinstance(texts, str) or not all(isinstance(text, str) and text.strip() for text in texts):
         raise UsageError(f"{name}: {what} can't be {texts!r}: give a list of texts, none of them empty")
 
 
@@ -98,6 +101,10 @@ class Floor:
             self.chats[seat] = hear(self.chats[seat], self.unheard[seat], note)
             self.unheard[seat] = []
         return self.chats[seat]
+
+    def silent(self, seat: int) -> bool:
+        """Whether a seat has nothing to answer: it has spoken, and nobody else is left to have said anything since."""
+        return seat in self.said and len(self.chats) == 1
 
     def say(self, seat: int, reply: Reply) -> None:
         """Let all hear what a seat says."""

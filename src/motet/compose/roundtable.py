@@ -36,6 +36,7 @@ from typing import ClassVar
 from motet.aggregate import Plurality
 from motet.ballot import read_choice
 from motet.compose.base import at_least, finite
+from motet.form import choice_form
 from motet.message import Chat, Message, Reply, chosen, hear
 from motet.prompt import label, shuffled
 from motet.route.by_topic import topics_in
@@ -170,7 +171,7 @@ class Roundtable:
             letters = {label(place): topic for place, topic in enumerate(topics)}
             listed = "\n".join(f"{letter}: {topic}" for letter, topic in letters.items())
             asked = chat.add(Message("user", SORT.replace("{topics}", listed)))  # the question is now to sort
-            for said in await run.all([run.ask(self.sorter, asked)], need=0):
+            for said in await run.all([run.ask(self.sorter, asked.held(choice_form([*letters], "Choice")))], need=0):
                 found = letters.get(read_choice(said.text, list(letters)) or "")
         if found is None:
             run.note("no topic of the table was found for this question: each player counts as it does on average")

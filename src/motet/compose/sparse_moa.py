@@ -33,9 +33,11 @@ from motet.aggregate.synthesize import NOTE
 from motet.ballot import read_choice
 from motet.compose.base import at_least
 from motet.errors import UsageError
+from motet.form import choice_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
+ENDS = ("STOP", "CONTINUE")
 MODERATE = (
     "Below are replies of others to this. Do not answer it; decide whether they have to be worked on. If they agree in "
     "what matters and nothing in them looks wrong, one more round would change nothing. Give your reason in a "
@@ -121,7 +123,7 @@ class SparseMoA:
 
     def _as(self, place: int, chat: Chat) -> Chat:
         """What a proposer is asked, in its role."""
-        return Chat((Message("system", self.roles[place]), *chat.messages)) if self.roles else chat
+        return chat.under(self.roles[place]) if self.roles else chat
 
     async def _selected(self, chat: Chat, replies: list[Reply], run: Run) -> list[Reply]:
         """The k best in the judge's eyes."""
@@ -135,9 +137,9 @@ class SparseMoA:
 
     async def _ended(self, chat: Chat, replies: list[Reply], run: Run) -> bool:
         """Whether the moderator says so."""
-        asked = hear(chat.add(Message("user", self.moderate)), replies)  # the question is now whether to go on
+        asked = hear(chat.add(Message("user", self.moderate)), replies).held(choice_form(ENDS))  # now whether to go on
         said = await run.all([run.ask(self.moderator or self.judge, asked)], need=0)
-        verdict = read_choice(said[0].text.upper(), ("STOP", "CONTINUE")) if said else None
+        verdict = read_choice(said[0].text.upper(), ENDS) if said else None
         if verdict is None:
             run.note("the moderator gave no verdict that could be read; it goes on")
         return verdict == "STOP"

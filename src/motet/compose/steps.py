@@ -13,7 +13,7 @@ import msgspec
 
 from motet.ballot import MOST_STEPS, PLAN_FORM, Plan, read_choice, read_plan
 from motet.message import Chat, Reply
-from motet.prompt import label
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 Seat = TypeVar("Seat")
@@ -29,8 +29,8 @@ class Planned(NamedTuple):
 
 def cards(agents: Sequence[Agent], chat: Chat) -> tuple[list[str], str]:
     """A letter for each agent, none that words heard before have; and a line for each with what is known of it."""
-    letters = [label(len(chat.heard) + place) for place in range(len(agents))]
-    known = [str(getattr(agent, "about", "")).strip() or "nothing is known" for agent in agents]
+    letters = next_labels(chat, len(agents))
+    known = [" ".join(str(getattr(agent, "about", "")).split()) or "nothing is known" for agent in agents]
     return letters, "\n".join(f"{letter}: {card}" for letter, card in zip(letters, known, strict=True))
 
 
@@ -40,14 +40,33 @@ def planning(note: str, most: int, *more: str) -> str:
 
 
 def plan_of(
-    reply: Reply, run: Run, who: Sequence[str] | None, *, most: int = MOST_STEPS, unlike: bool = False, what: str
+    reply: Reply,
+    run: Run,
+    who: Sequence[str] | None,
+    *,
+    most: int = MOST_STEPS,
+    unlike: bool = False,
+    turns: bool = False,
+    what: str,
 ) -> Planned | None:
-    """The plan in a reply, its faults noted; None if there is none, which is for the caller to note."""
+    """The plan in a reply, its faults noted; None if there is none, which is for the caller to note.
+
+    Args:
+        reply: what was said.
+        run: where this happens.
+        who: whom steps can be given to (see `read_plan`, as for `most` and `unlike`).
+        most: steps at most.
+        unlike: whether steps of one name are one.
+        turns: whether steps that are given to nobody go round, which is noted.
+        what: what the plan is called in notes.
+    """
     plan = read_plan(reply.text, who, most=most, unlike=unlike)
     if plan is None:
         return None
     for fault in plan.faults:
         run.note(f"in {what}, {fault}")
+    if turns and not all(step.who for step in plan.steps):
+        run.note(f"in {what}, some lines are given to nobody, and are taken in turn")
     return Planned(plan, reply, tuple(msgspec.structs.replace(reply, text=step.text) for step in plan.steps))
 
 
@@ -62,6 +81,11 @@ def crew(first: Agent, agents: Sequence[Agent]) -> list[Agent]:
     places = [place for place, agent in enumerate(agents) if agent is first]
     start = places[0] if places else 0
     return [first, *(agent for agent in (*agents[start:], *agents[:start]) if agent is not first)]
+
+
+def doer(reply: Reply, agents: Sequence[Agent]) -> Agent:
+    """Whoever of these agents gave a reply; the first of them if it was nobody."""
+    return next((agent for agent in agents if agent.name == reply.agent), agents[0])
 
 
 async def worked(

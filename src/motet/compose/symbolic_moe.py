@@ -34,6 +34,7 @@ from motet.aggregate import Aggregator
 from motet.ballot import LOOKED_AT
 from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
+from motet.form import keywords_form
 from motet.message import Chat, Message, Reply
 from motet.run import Agent, Run
 
@@ -152,6 +153,7 @@ class SymbolicMoE:
             run.note("no expert has a profile, so all are alike")
             return []
         asked = chat.add(Message("user", self.note))  # the question is now which skills it takes
+        asked = asked.held(keywords_form(self._skills_known(), 2))
         writer = self.keywords or self.agents[0]
         said = await run.all((run.ask(writer, asked) for _ in range(self.draws)), need=0, grace=self.grace)
         named = Counter(word for reply in said for word in read_keywords(reply.text))
@@ -162,7 +164,7 @@ class SymbolicMoE:
 
     def _known(self, named: Sequence[str]) -> list[str]:
         """For each named skill the one in the profiles that is most like it."""
-        skills = list(dict.fromkeys(skill for agent in self.agents for skill in self._profile(agent)))
+        skills = self._skills_known()
         if self.alike == "letters" or not named:
             return [skill for word in named for skill in difflib.get_close_matches(word, skills, n=1)]
         from motet.embed import embed
@@ -170,6 +172,9 @@ class SymbolicMoE:
         vectors = embed([*skills, *named])
         nearest = (vectors[len(skills) :] @ vectors[: len(skills)].T).argmax(axis=1)
         return [skills[place] for place in nearest]
+
+    def _skills_known(self) -> list[str]:
+        return list(dict.fromkeys(skill for agent in self.agents for skill in self._profile(agent)))
 
     def _profile(self, agent: Agent) -> Profile:
         """An agent's scores by skill, in lower case as keywords are."""

@@ -10,10 +10,12 @@ against the angel (instadeepai/DebateLLM, experiments/conf/system/tsinghua_mad.y
 
 Differences: there moderator and judge are two players of one model; here one agent is both, and is asked to write the
 answer itself in place of the last round's verdict. There the moderator writes the answer it prefers, here the reply of
-the side that it names is given. There it remembers earlier rounds, and the judge is told the first answers; here both
-are told each side's last words, without being told which side is which, in one drawn order. A verdict that can't be
-read stops the program there; here it goes on, and that is noted. More than two sides may speak in turn. Ending without
-the judge where all sides give one answer is motet's (`stop_at_agreement=False` is the paper's).
+the side that it names is given. There it remembers earlier rounds, and the judge is told the first answers and lists
+the candidates before it decides; here both are told each side's last words, without being told which side is which, in
+an order drawn each time. A verdict that can't be read stops the program there; here it goes on, and that is noted. More
+than two sides may speak in turn; one that gives no reply in its turn is asked no more, and what it said before counts.
+Ending without the judge where all sides that spoke give one answer is motet's (`stop_at_agreement=False` is the
+paper's).
 
 Shape: (agents + 1) × rounds calls at most, all in series. Needs a judge that can name a letter.
 """
@@ -24,16 +26,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import msgspec
-
 from motet.aggregate import Plurality
 from motet.aggregate.plurality import tally
 from motet.ballot import read_choice
 from motet.compose.base import at_least
 from motet.compose.roles import Floor
 from motet.errors import TooFewReplies
-from motet.message import Chat, Message, Reply, hear
-from motet.prompt import label
+from motet.form import choice_form
+from motet.message import Chat, Message, Reply, chosen, hear
+from motet.prompt import next_labels
 from motet.run import Agent, Run
 
 OBJECT = (
@@ -104,17 +105,19 @@ class TitForTat:
                 raise TooFewReplies(1, 0, run.missing, run.abstained)
             run.offer(last[0])
             if self.stop_at_agreement and len(tally(last, question=chat.question)) == 1:
-                return msgspec.structs.replace(last[0], agent="", sources=tuple(reply.id for reply in last))
+                return chosen(last[0], last)
             if len(floor.chats) < 2:
-                run.note(f"one side is left to speak after round {round}; the judge decides at once")
+                run.note(f"fewer than two sides are left to speak after round {round}; the judge decides at once")
                 break
             if round < self.rounds and (found := await self._preferred(chat, last, run)):
-                return msgspec.structs.replace(found, agent="", sources=tuple(reply.id for reply in last))
+                return chosen(found, last)
         return await self._decided(chat, last, run)
 
     async def _speak(self, floor: Floor, round: int, run: Run) -> None:
         """One turn of each side, in order; who gives no reply is not asked again."""
         for seat in list(floor.chats):
+            if floor.silent(seat):
+                break
             told = floor.turn(seat, self.oppose if round == 1 else self.note)
             said = await run.all([run.ask(self.agents[seat], told)], need=0)
             if said:
@@ -124,10 +127,10 @@ class TitForTat:
 
     async def _preferred(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply | None:
         """The reply of the side that the judge is for; None if it is for none yet."""
-        shown = run.rng.sample(replies, len(replies))
-        labels = [label(len(chat.heard) + place) for place in range(len(shown))]  # others are in the chat already
+        shown, labels = run.rng.sample(replies, len(replies)), next_labels(chat, len(replies))
         asked = hear(chat.add(Message("user", self.verdict)), shown, labels=labels)  # the question is now to judge
-        said = await run.all([run.ask(self.judge or self.agents[0], asked)], need=0)
+        form = choice_form([CONTINUE, *labels])
+        said = await run.all([run.ask(self.judge or self.agents[0], asked.held(form))], need=0)
         verdict = read_choice(said[0].text.upper(), [*labels, CONTINUE]) if said else None
         if verdict is None:
             run.note("the judge gave no verdict that could be read; the debate goes on")

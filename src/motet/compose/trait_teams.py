@@ -4,20 +4,23 @@ Siedler, "Strategic Persuasion with Trait-Conditioned Multi-Agent Systems for It
 Strategic Courtroom Framework), arXiv 2604.07028; read: its abstract and summaries; no public code was found. There are
 nine traits in four archetypes (rhetoricians, technicians, gladiators, diplomats), of which `quantitative` and
 `charismatic`, said to win most, are named in what was read; the other seven here, and all wordings, are inferred.
-A trial: opening statements, rounds of arguments that all hear, a summary of each team, and the judge's verdict. Teams
-of three unlike traits, two or three rounds (the paper finds 2 to 3 steadiest; here 2). A trait orchestrator, trained by
-policy gradients, gives the defence its traits.
+A trial: opening statements, rounds of arguments that all hear, a summary of each team, and the judge's verdict with
+how sure it is. Teams of up to three unlike traits, whose members speak in turn, and 1 to 3 rounds, of which 3 gave the
+steadiest verdicts. A trait orchestrator, a model trained by policy gradients (REINFORCE) that knows the case and the
+other team's traits, gives the defence its own.
 
 Differences: a question is tried, not a charge: the first team answers it, the second contests that answer and gives
-another, and the reply is the summary of the team that won most trials, in its last one. Opening statements are the
-first of the rounds. The orchestrator is a bandit, without training and without a network: each trait has a Beta
-distribution of its chance to be in a winning team, and Thompson sampling (Thompson 1933) gives the second team the
+another, and the reply is the summary of the team that won most trials, from the last one that it won. Opening
+statements are the first of the rounds, so that 2 are the default. The members of a team speak at the same time. How
+sure the judge is, is not asked. The orchestrator is a bandit, without training and without a network: each trait has a
+Beta distribution of its chance to be in a winning team, and Thompson sampling (Thompson 1933) gives the second team the
 traits with the highest draws; it learns from each verdict within a question, and begins with the `wins` and `losses`
 that it is given, so that what was learned can be carried on. It does not know the case, nor the other team's traits.
 The judge does not know which letter is which team's: it is drawn for each trial.
 
-A verdict that can't be read is no trial won and teaches nothing, and is noted; without any, the first team's summary is
-given. So is the outcome of the trials: how many the second team won, and the traits with the best record.
+A verdict that can't be read is no trial won and teaches nothing, and so is a trial in which a team says nothing; both
+are noted. Without any, the first team's last summary is given. The outcome of several trials is noted as well: how many
+the second team won, and the traits with the best record.
 
 Shape: trials × (2 × size × rounds + 3) calls, 2 × rounds + 2 in series a trial.
 """
@@ -30,13 +33,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar
 
-import msgspec
-
 from motet.ballot import read_choice
 from motet.compose.base import at_least, finite
 from motet.errors import TooFewReplies, UsageError
-from motet.message import Chat, Message, Reply, hear, recall
-from motet.prompt import label
+from motet.form import choice_form
+from motet.message import Chat, Message, Reply, chosen, hear, recall
+from motet.prompt import shuffled
 from motet.run import Agent, Run
 
 TRAITS: Mapping[str, str] = MappingProxyType(
@@ -64,7 +66,7 @@ JUDGE = (
 )
 
 
-def chosen(
+def drawn(
     traits: Iterable[str], wins: Mapping[str, float], losses: Mapping[str, float], size: int, rng: random.Random
 ) -> list[str]:
     """The traits that Thompson sampling gives a team: those with the highest draws of their chance to win.
@@ -76,11 +78,11 @@ def chosen(
         size: how many are wanted.
         rng: what is drawn from.
 
-    >>> chosen(["bold", "calm"], {"calm": 90}, {"bold": 90}, 1, random.Random(1))
+    >>> drawn(["bold", "calm"], {"calm": 90}, {"bold": 90}, 1, random.Random(1))
     ['calm']
     """
-    drawn = {trait: rng.betavariate(1 + wins.get(trait, 0), 1 + losses.get(trait, 0)) for trait in traits}
-    return sorted(drawn, key=lambda trait: -drawn[trait])[:size]
+    chances = {trait: rng.betavariate(1 + wins.get(trait, 0), 1 + losses.get(trait, 0)) for trait in traits}
+    return sorted(chances, key=lambda trait: -chances[trait])[:size]
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,14 @@ class TraitTeams:
         cases: dict[int, Reply] = {}
         heard: list[Reply] = []
         for _ in range(self.trials):
-            second = chosen(self.traits, wins, losses, self.size, run.rng)
+            second = drawn(self.traits, wins, losses, self.size, run.rng)
             teams = (list(self.first) or run.rng.sample(list(self.traits), self.size), second)
             summaries = await self._argued(teams, chat, run)
-            cases |= summaries
             heard += summaries.values()
             winner = await self._judged(summaries, chat, run) if len(summaries) == 2 else None
+            cases |= {side: case for side, case in summaries.items() if side == winner or not won[side]}
+            if len(summaries) < 2:
+                run.note("a team said nothing in a trial, which nobody has won")
             if winner is not None:
                 won[winner] += 1
                 record = wins if winner else losses
@@ -160,8 +164,7 @@ class TraitTeams:
             }
             best = sorted(tried, key=lambda trait: -tried[trait][0] / tried[trait][1])[: self.size]
             run.note(f"the second team won {won[1]} of {sum(won.values())} trials; best record: {', '.join(best)}")
-        given = cases.get(int(won[1] > won[0])) or next(iter(cases.values()))
-        return msgspec.structs.replace(given, agent="", sources=tuple(case.id for case in heard))
+        return chosen(cases.get(int(won[1] > won[0])) or next(iter(cases.values())), heard)
 
     async def _argued(self, teams: tuple[Sequence[str], Sequence[str]], chat: Chat, run: Run) -> dict[int, Reply]:
         """One trial up to the verdict: each team's summary, or its last words; a team that is silent has none."""
@@ -181,6 +184,8 @@ class TraitTeams:
             if said[side]
         }
         summaries = await run.each(closing, need=0)
+        if len(summaries) < len(closing):
+            run.note("a team gave no summary; what one of its members said stands for it")
         return {side: summaries.get(side) or next(iter(said[side].values())) for side in closing}
 
     def _agent(self, seat: int) -> Agent:
@@ -191,19 +196,18 @@ class TraitTeams:
     ) -> Chat:
         """What a member is asked: in its trait, with its own last words, its team's and the other team's."""
         trait = teams[side][seat]
-        told = Chat((Message("system", TRAIT.format(trait, self.traits[trait])), *chat.messages))
-        told = recall(told.note(CONTEST if side else ANSWER), said[side].get(seat))
+        told = chat.under(TRAIT.format(trait, self.traits[trait]))
+        told = recall(told.note(CONTEST if side and said[0] else ANSWER), said[side].get(seat))
         own = [reply for other, reply in said[side].items() if other != seat]
         told = hear(told, own, OWN) if own else told
         return hear(told, list(said[1 - side].values()), OTHER) if said[1 - side] else told
 
     async def _judged(self, summaries: Mapping[int, Reply], chat: Chat, run: Run) -> int | None:
         """The team that the judge finds for; None, and a note, if that can't be read."""
-        letters = [label(len(chat.heard) + place) for place in range(2)]
-        order = run.rng.sample(range(2), 2)
+        order, letters = shuffled(chat, summaries, run.rng)
         asked = chat.add(Message("user", JUDGE.format(*letters)))  # the question is now who is right
         told = hear(asked, [summaries[side] for side in order], labels=letters)
-        for said in await run.all([run.ask(self.judge, told)], need=0):
+        for said in await run.all([run.ask(self.judge, told.held(choice_form(letters)))], need=0):
             verdict = read_choice(said.text, letters)
             if verdict is not None:
                 return order[letters.index(verdict)]

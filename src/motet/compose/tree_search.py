@@ -22,9 +22,11 @@ Model Assembly", arXiv 2601.22623; read: its abstract, summaries, and the public
 ones. Who is asked next is scheduled by an upper confidence bound over the agents, of the mean score of their replies,
 with a weight of 20 in its root, as in the code: nearly in turn, until much is known. Values are given by agents of the
 pool too if there is no scorer; here by those that did not write the reply, in turn (there the same schedule picks them,
-and may pick the writer). An agent that gave no reply is not scheduled again, and where all first replies fail, agents
-not yet asked are. Left out: the memory that agents share (what went wrong in failed attempts, in a world that can be
-tried), roll-outs in that world, and values weighted by how sure of them an agent says it is.
+counts that as a turn, and may pick the writer; and values are divided by the best of an expansion). Its sizes are
+fields: 10 simulations of 4 replies, 10 levels, an exploration weight of √2 in the code. An agent that gave no reply is
+not scheduled again, and where all first replies fail, agents not yet asked are. Left out: the memory that agents share
+(what went wrong in failed attempts, in a world that can be tried), roll-outs in that world, and values weighted by how
+sure of them an agent says it is.
 
 Shape: simulations × width calls at most and the scorer's, or one grade, for each; a simulation's replies and then its
 scores at once, so 2 × simulations in series with a judge.
@@ -33,7 +35,7 @@ scores at once, so 2 × simulations in series with a judge.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -128,9 +130,9 @@ class Schedule:
         """Ask these no more, but for the last that is left."""
         self.live = [seat for seat in self.live if seat not in seats] or self.live[:1]
 
-    def grader(self, author: int) -> int:
-        """Who grades a reply of this seat: whoever has graded least, the author only if there is nobody else."""
-        others = [seat for seat in self.live if seat != author] or [author]
+    def grader(self, authors: Collection[int]) -> int:
+        """Who grades a reply of these seats, which one agent has: whoever graded least, they only if nobody else is."""
+        others = [seat for seat in self.live if seat not in authors] or [*authors]
         found = min(others, key=lambda seat: self.grading[seat])
         self.grading[found] += 1
         return found
@@ -238,7 +240,8 @@ class TreeSearch:
         if self.score is not None:
             return await scored(self.score, chat, replies, run)
         agents = [self.agent, *self.pool]
-        graders = [agents[schedule.grader(author)] for author in authors]
+        own = [{seat for seat, each in enumerate(agents) if each.name == agents[author].name} for author in authors]
+        graders = [agents[schedule.grader(seats)] for seats in own]
         reviews = dict(enumerate(zip(graders, replies, strict=True)))
         grades = await reviewed(reviews, chat, run, GRADE, scale=SCALE, grace=self.grace, otherwise=AS_ZERO)
         for slot, reply in enumerate(replies):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motet.ballot import read_ranking
+from motet.form import ranking_form
 from motet.message import Chat, Message
 from motet.prompt import next_labels
 from motet.route.base import Forecast
@@ -44,7 +45,7 @@ class ByCards:
         if any(cards):
             known = [f"{name}: {card or 'nothing is known'}" for name, card in zip(labels, cards, strict=True)]
             asked = chat.add(Message("user", "\n".join([self.note.replace("{k}", str(k)), *known])))
-            said = await run.all([run.ask(self.agent, asked)], need=0)
+            said = await run.all([run.ask(self.agent, asked.held(ranking_form(labels)))], need=0)
             named = read_ranking(said[0].text, labels) if said else None
             if named is None:
                 run.note("the choice by cards could not be read; the agents stand in the order given")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TypeVar
 
 from motet.ballot import read_grade
+from motet.form import grade_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -38,7 +39,8 @@ async def reviewed(
         otherwise: what the note of a missing grade says of it.
     """
     asked = chat.add(Message("user", note.replace("{scale}", str(scale))))  # the question is now to grade
-    asks = {seat: run.ask(reviewer, hear(asked, [reply])) for seat, (reviewer, reply) in reviews.items()}
+    form = grade_form(scale)
+    asks = {seat: run.ask(reviewer, hear(asked, [reply]).held(form)) for seat, (reviewer, reply) in reviews.items()}
     said = await run.each(asks, need=0, grace=grace)
     grades: dict[Seat, float] = {}
     for seat, (reviewer, _) in reviews.items():

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from motet.ballot import read_choice
+from motet.form import choice_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 from motet.score.base import AS_ZERO
@@ -49,10 +50,9 @@ class Versus:
         asked = chat.add(Message("user", self.note))
         rival = Reply(self.accepted[0], id="reference")
         orders = ((reply, rival), (rival, reply))
-        found = await run.each(
-            {place: run.ask(self.agent, hear(asked, order, labels=_LABELS)) for place, order in enumerate(orders)},
-            need=0,
-        )
+        form = choice_form([*_LABELS, _TIES[0]], "Choice")
+        told = {place: hear(asked, order, labels=_LABELS).held(form) for place, order in enumerate(orders)}
+        found = await run.each({place: run.ask(self.agent, each) for place, each in told.items()}, need=0)
         choices = [read_choice(found[place].text, [*_LABELS, *_TIES]) if place in found else None for place in (0, 1)]
         wins = [_points(choice, mine) for choice, mine in zip(choices, _LABELS, strict=True)]
         read = [points for points in wins if points is not None]

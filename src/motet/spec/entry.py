@@ -47,6 +47,7 @@ class AgentEntry:
         max_steps: calls in the tool loop at most.
         fit: what is done with heard texts that do not fit the context.
         about: what the agent is good at, for people and for routers.
+        held: a ballot, grade, verdict or list that it is asked for is nothing else: its model is held to the form.
     """
 
     model: ModelName
@@ -65,6 +66,7 @@ class AgentEntry:
     max_steps: Annotated[int, Meta(ge=1)] = 8
     fit: Rule = "shorten"
     about: str = ""
+    held: bool = False
 
     def agent(self, name: str, backend: Backend, tools: Sequence[Tool]) -> ModelAgent:
         """The agent that this describes."""
@@ -89,6 +91,7 @@ class AgentEntry:
             self.max_steps,
             self.fit,
             self.about,
+            self.held,
         )
 
     @classmethod
@@ -112,6 +115,7 @@ class AgentEntry:
             agent.max_steps,
             agent.fit,
             agent.about,
+            agent.held,
         )
 
 

@@ -23,15 +23,19 @@ from motet.tables.source import Source, plain, reading
 
 ROWS = 100_000
 """Rows of a table that count."""
-CELL, LISTED, NAMED = 40, 50, 40
-"""Characters of a listed cell, cells of a list, columns that an error names."""
+CELL, NAME, LISTED, NAMED = 40, 80, 50, 40
+"""Characters of a listed cell and of a column's name, cells of a list, columns that an error names."""
 _OPERATIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "sum": math.fsum,
     "mean": fmean,
     "min": min,
     "max": max,
 }
-NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+NUMBER = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_COLUMN = r"[^()]{0,80}(?:\([^()]{0,40}\)[^()]{0,40})?"
+"""A column, which may say its unit in brackets."""
+_AND = re.compile(r"(?i) and (?=(?:(?! and )[^<>=!]){1,80}(?:!=|[<>=]))")
+"""Between conditions: what follows is one; "Trinidad and Tobago" stays whole."""
 
 
 class Rows(NamedTuple):
@@ -68,12 +72,13 @@ def read_table(given: str) -> Rows:
             raise UsageError(f"the text is no CSV: {error}") from None
         if not lines or "\0" in given:
             raise UsageError("there is nothing in it" if not lines else "it has NUL bytes: it is binary, not text")
-        columns, rows = [name.strip() for name in lines[0]], lines[1:]
+        columns, rows = lines[0], lines[1:]
     else:
         path = plain(given)
         with reading(path):
             grid = grid_of(Source(path))
             columns, rows = list(grid.columns), [row for _, row in islice(grid.rows, ROWS + 1)]
+    columns = [" ".join(name.split())[:NAME] for name in columns]
     uneven = next((place for place, row in enumerate(rows, 2) if len(row) != len(columns)), None)
     if uneven is not None or not rows or len(set(map(str.lower, columns))) < len(columns):
         problem = f"row {uneven} is not as long as the header" if uneven else "no rows, or two columns of one name"
@@ -97,10 +102,10 @@ def read_query(text: str) -> Query | None:
     True
     """
     for line in read_lines(text, "query")[-1:]:
-        form = r"(?i)(count|sum|mean|min|max|list) ?\(([^()]{0,80})\)(?: where (.{1,400}))?"
-        found = re.fullmatch(form, line.strip(" .;"))
-        parts = re.split("(?i) and ", found[3]) if found and found[3] else []
-        where = [re.fullmatch(r"([^<>=!]{1,80})(!=|<=|>=|=|<|>)([^<>=!]{1,80})", part) for part in parts]
+        form = rf"(?i)(count|sum|mean|min|max|list) ?\(({_COLUMN})\)(?: where (.{{1,400}}))?"
+        found = re.fullmatch(form, line.strip(" .;`"))
+        parts = _AND.split(found[3]) if found and found[3] else []
+        where = [re.fullmatch(r"([^<>=!]{1,80})(!=|<=|>=|=|<|>)([^<>=]{1,80})", part) for part in parts]
         if found and all(where):
             conditions = tuple((_bare(each[1]), each[2], _bare(each[3])) for each in where if each)
             return Query(found[1].lower(), _bare(found[2]), conditions)
@@ -111,7 +116,8 @@ def computed(query: Query, table: Rows) -> Computed:
     r"""What a query gives.
 
     Raises:
-        UsageError: a column does not exist, or there is nothing to compute from.
+        UsageError: a column does not exist, a condition compares numbers with words, or there is nothing to compute
+            from.
 
     >>> flats = read_table("city,price\nParis,3\nParis,?\nLyon,2")
     >>> computed(Query("mean", "price", (("city", "=", "paris"),)), flats).line
@@ -123,27 +129,40 @@ def computed(query: Query, table: Rows) -> Computed:
     for name in [*([] if whole else [column]), *(each[0] for each in where)]:
         if name.lower() not in at:
             raise UsageError(f"there is no column {name!r}; there are: {', '.join(table.columns[:NAMED])}")
+    for name, sign, value in where:
+        there = [cell for row in table.rows if (cell := row[at[name.lower()]].strip())]
+        if sign not in ("=", "!=") and there and not any(_comparable(cell, value) for cell in there):
+            raise UsageError(f"{name!r} can't be compared with {value!r}: it has {there[0][:CELL]!r}, for instance")
     rows = [row for row in table.rows if all(_holds(row[at[name.lower()]], sign, value) for name, sign, value in where)]
-    cells = [" " if whole else row[at[column.lower()]].strip() for row in rows]
+    cells = ["*" if whole else row[at[column.lower()]].strip() for row in rows]
     used = [cell for cell in cells if cell]
+    more = ""
     if operation in _OPERATIONS:
         numbers = [known for cell in cells if (known := number(cell)) is not None]
         if not numbers or math.isinf(total := sum(map(abs, numbers))):
             problem = f"its numbers are too large ({total:g})" if numbers else "none of them has a number there"
             raise UsageError(f"{len(rows)} rows meet the conditions, and in {column!r} {problem}")
-        values, used = [f"{_OPERATIONS[operation](numbers):.10g}"], used[: len(numbers)]
+        values, used = [_written(_OPERATIONS[operation](numbers))], used[: len(numbers)]
+    elif operation == "count":
+        values = [str(len(used))]
     else:
-        listed = list(dict.fromkeys(cell[:CELL] for cell in used))[:LISTED]
-        values = [str(len(used))] if operation == "count" else listed
+        distinct = list(dict.fromkeys(used))
+        values = [cell if len(cell) <= CELL else f"{cell[:CELL]}…" for cell in distinct[:LISTED]]
+        more = f" and {len(distinct) - LISTED} more" if len(distinct) > LISTED else ""
     conditions = f" where {' and '.join(map(' '.join, where))}" if where else ""
-    line = f"{operation}({column or '*'}){conditions} is {', '.join(values) or 'nothing'}, from {len(used)} of "
+    line = f"{operation}({column or '*'}){conditions} is {', '.join(values) or 'nothing'}{more}, from {len(used)} of "
     line += f"{len(rows)} rows" + (f" among the first {ROWS:,}" if table.more else "")
     others = " (in the others it is no number)" if operation in _OPERATIONS and len(used) < len(rows) else ""
     return Computed(tuple(values), line + others)
 
 
 def _bare(text: str) -> str:
-    return text.strip(" \t'\"`*_")
+    return text.strip(" \t'\"`*")
+
+
+def _written(value: float) -> str:
+    """A number as people write it: whole ones with all their digits, as far as those are sure."""
+    return f"{value + 0.0:.0f}" if value.is_integer() and abs(value) < 2**53 else f"{value:.10g}"
 
 
 def number(cell: str) -> float | None:
@@ -157,11 +176,16 @@ def number(cell: str) -> float | None:
     return known if math.isfinite(known) else None
 
 
+def _comparable(cell: str, value: str) -> bool:
+    """Whether there is an order between them: both are numbers or both are words, and neither is empty."""
+    return bool(cell.strip() and value) and (number(cell) is None) == (number(value) is None)
+
+
 def _holds(cell: str, sign: str, value: str) -> bool:
     """Whether a cell meets a condition: as numbers if both are, as words without case if neither is."""
     a, b = number(cell), number(value)
-    if sign not in ("=", "!=") and (a is None) != (b is None):
-        return False  # no order between a number and something else
+    if sign not in ("=", "!=") and not _comparable(cell, value):
+        return False
     left, right = cell.strip().casefold(), value.casefold()
     less, same = (a < b, a == b) if a is not None and b is not None else (left < right, left == right)
     return {"=": same, "!=": not same, "<": less, "<=": less or same, ">": not (less or same), ">=": not less}[sign]
