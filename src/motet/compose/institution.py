@@ -33,9 +33,9 @@ is decided nowhere goes the default way, back or to the end); nor is it a consen
 draft that stands after `attempts` although it was rejected, and an override. Reviews are blind, drafts fenced.
 
 Simulated, agents that consent to what they would say themselves, 600 questions: of agents of 75 % Athens makes 92 %
-(best) and Qin-Han 80 % (worst); of agents of 30 % Qin-Han makes 33 % (best) and Athens 29 % (worst). So the best does
-change with skill, as the paper says; gaps of 57 points do not come about where every question gets some answer, and
-what is rejected is not lost.
+(best) and Qin-Han 80 % (worst); of agents of 30 % Tang and Qin-Han make 34 % (best, one question apart) and Athens 29 %
+(worst). So the best does change with skill, as the paper says; gaps of 57 points do not come about where every question
+gets some answer, and what is rejected is not lost.
 
 Shape: from 2 calls in series (`egypt`) to attempts × (1 draft, its reviews and the vote that fails to override the
 last) and the execution with its review and correction.
