@@ -15,11 +15,13 @@ from motet import Chat, ModelAgent, Sampling, Scripted, perform
 from motet.backend import Card
 from motet.backends.llama import Llama
 from motet.ballot import read_choice, read_grade, read_items, read_plan, read_ranking, read_scores
+from motet.compose.protocol import record
 from motet.compose.symbolic_moe import read_keywords
 from motet.errors import UsageError
 from motet.form import (
     choice_form,
     either,
+    fields_form,
     grade_form,
     keywords_form,
     plan_form,
@@ -48,6 +50,8 @@ FORMS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "keywords": (keywords_form(["graph theory", 'the "law"'], 2), read_keywords),
     "plan": (plan_form(LABELS, 6), lambda text: read_plan(text, LABELS)),
     "roles": (plan_form(None, 3), lambda text: read_items(text, 3)),
+    "record": (fields_form(["Action", "State", "Answer"]), record),
+    "reasoned record": (fields_form(["Answer"], reasoned=True), lambda text: record(text, "result")),
     "query": (query_form(["town", "price (EUR)", "rain"]), read_query),
     "either": (
         either(choice_form(["whole"]), plan_form(LABELS, 3)),

@@ -63,6 +63,11 @@ def plan_form(who: Sequence[str] | None, most: int) -> str:
     return f'root ::= "1. " {head}words{nested}\n{WORDS}'
 
 
+def fields_form(names: Sequence[str], *, reasoned: bool = False) -> str:
+    """A line for each name, which begins with it and a colon; with a line before them as in `choice_form`."""
+    return _said(' "\\n" '.join(rf"{_text(f'{name}: ')} [^ \n] {LINE}" for name in names), reasoned)
+
+
 def query_form(columns: Sequence[str]) -> str:
     """A query of `motet.tables.query` over these columns, with up to two conditions."""
     return "\n".join(
