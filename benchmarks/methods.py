@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from answers import against, graded, motet, points
+
+from motet.measure.multiplicity import holm
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/methods/results.md"
@@ -36,6 +38,7 @@ COLUMNS = """\
   Holm's correction over the mixtures of the suite.
 * **to copies**: points more than self-consistency at equal tokens, with as many draws of the best member whose draws
   differ as take the same tokens (`cap`: 40 draws, which take less); p as before.
+* **to vote**: points more than the plain vote of all members, one draw each; p as before.
 * **calls**, **tokens** (read and written), **s** (the median, with twelve questions under way) are what one answer
   takes alone; **depth** is the most calls in series; **not whole** are answers that failed or abstained, or from which
   somebody was missing.""".splitlines()
@@ -43,14 +46,6 @@ KEPT = ("arm", "part", "tasks", "right", "interval", "to_best", "calls", "tokens
 COUNTED = ("abstained", "degraded", "failed", "ungraded", "unfit", "remarks")
 OFTEN = 0.2
 """Remarks are shown that were made on this share of answers."""
-
-
-def motet(*words: str) -> Any:
-    """What the command line says as JSON; its progress is shown."""
-    done = subprocess.run([sys.executable, "-m", "motet", *words, "--json"], stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        raise SystemExit(f"motet {' '.join(words)} ended with {done.returncode}")
-    return json.loads(done.stdout)
 
 
 def measured(n: int, seed: int, file: Path) -> dict[str, Any]:
@@ -61,6 +56,13 @@ def measured(n: int, seed: int, file: Path) -> dict[str, Any]:
     for suite in SUITES:
         words = ["--with", ",".join(chosen), "--no-placebos", "--n", str(n), "--seed", str(seed), "--yes"]
         found = motet("bench", "run", suite, *words, "--concurrency", "12", "--file", str(file))
+        lines = [{key: line[key] for key in (*KEPT, *COUNTED)} for line in found["lines"]]
+        right = graded(found["run"], file)
+        compared = [line for line in lines if line["part"] == "mixture"]
+        for line in compared:
+            line["to_vote"] = against(right[line["arm"]], right["plain vote"])
+        for line, p in zip(compared, holm([line["to_vote"]["p"] for line in compared]), strict=True):
+            line["to_vote"]["p_holm"] = float(p)
         suites[suite] = {
             "run": found["run"],
             "date": found["made"]["date"],
@@ -69,7 +71,7 @@ def measured(n: int, seed: int, file: Path) -> dict[str, Any]:
             "best_member": found["best_member"],
             "oracle": found["oracle"],
             "random_member": found["random_member"],
-            "lines": [{key: line[key] for key in (*KEPT, *COUNTED)} for line in found["lines"]],
+            "lines": lines,
             "equal_tokens": [each for each in found["equal_budget"] if each["by"] == "tokens"],
             "calls_shared": found["saved_calls"],
         }
@@ -112,6 +114,8 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
     best = lines[each["best_member"]]
     better = [line["arm"] for line in mixtures if significant(line["to_best"], 1)]
     worse = [line["arm"] for line in mixtures if significant(line["to_best"], -1)]
+    outvotes = [line["arm"] for line in mixtures if significant(line.get("to_vote"), 1)]
+    outvoted = [line["arm"] for line in mixtures if significant(line.get("to_vote"), -1)]
     beats = [name for name, pair in equal.items() if significant(pair["versus"], 1)]
     rows = [
         f"## {suite}",
@@ -122,9 +126,10 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
         f"* Better than the best member (p < 0.05, corrected): {listed(better)}.",
         f"* Worse than it: {listed(worse)}.",
         f"* Better than as many tokens of copies: {listed(beats)}.",
+        f"* Better than the plain vote: {listed(outvotes)}; worse: {listed(outvoted)}.",
         "",
-        "| mixture | right | to best | p | to copies | p | calls | tokens | s | depth | not whole |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| mixture | right | to best | p | to copies | p | to vote | p | calls | tokens | s | depth | not whole |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for line in mixtures:
         pair = equal.get(line["arm"])
@@ -136,6 +141,8 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
             chance(line["to_best"]),
             copies,
             chance(pair["versus"]) if pair else "–",
+            points(line.get("to_vote")),
+            chance(line.get("to_vote")),
             f"{line['calls']:.1f}",
             f"{line['tokens_in'] + line['tokens_out']:,.0f}",
             f"{line['seconds_p50']:.1f}",
@@ -165,7 +172,7 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
 
 def significant(versus: dict[str, Any] | None, sign: int) -> bool:
     """Whether a difference of this sign is more than chance."""
-    return bool(versus) and versus["p_holm"] < 0.05 and versus["difference"] * sign > 0
+    return versus is not None and versus["p_holm"] < 0.05 and versus["difference"] * sign > 0
 
 
 def listed(names: list[str]) -> str:
@@ -177,14 +184,6 @@ def share(line: dict[str, Any]) -> str:
     """A share with its interval."""
     low, high = line["interval"]
     return f"{100 * line['right']:.0f} % [{100 * low:.0f}, {100 * high:.0f}]"
-
-
-def points(versus: dict[str, Any] | None) -> str:
-    """A difference with its interval."""
-    if versus is None:
-        return "–"
-    low, high = versus["interval"]
-    return f"{100 * versus['difference']:+.0f} [{100 * low:+.0f}, {100 * high:+.0f}]".replace("-", "−")
 
 
 def chance(versus: dict[str, Any] | None) -> str:

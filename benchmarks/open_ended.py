@@ -8,8 +8,8 @@ all others, under a leader, and with seniors among them. Per group: how unlike t
 idea is there, ends, is no copy of what was asked, and is one's own.
 
 **Public agent.** Questions about two tables that were made from a seed, with answers that are known. Per stage: whether
-the right table was chosen, the query could be computed, was the right one, and the answer has the computed figure; the
-same questions to the agent alone, who is shown the tables.
+a query could be read, is of the right table, could be computed, gives the right figure, and whether that stands in the
+answer; the same questions to the agent alone, who is shown the tables.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from motet.backends.llama import Llama
 from motet.compose.ideation import Ideation
 from motet.compose.public_agent import PublicAgent
 from motet.embed import embed
+from motet.errors import UsageError
 from motet.measure.contraction import contraction_ratio
 from motet.measure.diversity import lexical_diversity, semantic_diversity
 from motet.measure.wilson import wilson
@@ -53,14 +54,8 @@ PROMPTS = [
         "a dish made of rice and apples",
         "how neighbours could share their tools",
         "a way to keep a garden green in a dry summer",
-        "a present for somebody who has everything",
         "how to make a bus ride to school more fun",
         "a way to teach fractions with things from a kitchen",
-        "a use for the rain that falls on a roof",
-        "how a museum could show what a smell was like",
-        "a sport that could be played on stilts",
-        "a way to make a waiting room less dull",
-        "how to light a path without electricity",
     )
 ]
 GROUPS: dict[str, dict[str, Any]] = {
@@ -201,11 +196,16 @@ async def public_agent(seed: int, at_once: int) -> list[dict[str, Any]]:
         results = await performed(clerk, [each.text for each in asked], seed, at_once)
         alone = await performed(agent, [f"{shown}\n\n{each.text}" for each in asked], seed, at_once)
         queries = [said(result) for result in results]
+        both = list(zip(queries, asked, strict=True))
         rows.append(
             {
                 "model": model,
                 "questions": len(asked),
-                "query_read": share([bool(lines) for lines in queries]),
+                "query_read": share([bool(each) for each in queries]),
+                "table_right": share([bool(each) and of(each[-1], tables[one.table]) for each, one in both]),
+                "query_right": share(
+                    [bool(each) and gives(each[-1], tables[one.table], one.answer) for each, one in both]
+                ),
                 "computed": share(["no query could be computed" not in " ".join(notes(result)) for result in results]),
                 "right": share([has(result, each.answer) for result, each in zip(results, asked, strict=True)]),
                 "right_alone": share([has(result, each.answer) for result, each in zip(alone, asked, strict=True)]),
@@ -220,6 +220,21 @@ def said(result: Result) -> list[str]:
     """The queries of a run that could be read, as they were written."""
     replies = [event.reply for event in result.trace if isinstance(event, AskEnded)]
     return [reply.text for reply in replies if reply and read_query(reply.text)]
+
+
+def of(query: str, table: str) -> bool:
+    """Whether a query is of a column of this table."""
+    known = read_query(query)
+    return known is not None and known.column.lower() in map(str.lower, read_table(table).columns)
+
+
+def gives(query: str, table: str, answer: str) -> bool:
+    """Whether a query gives this figure on a table."""
+    known = read_query(query)
+    try:
+        return known is not None and computed(known, read_table(table)).values == (answer,)
+    except UsageError:
+        return False
 
 
 def notes(result: Result) -> list[str]:

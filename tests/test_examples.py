@@ -160,7 +160,7 @@ def test_courtroom(tmp_path: Path) -> None:
     """Three searches, each put before the court; the side with the evidence for its answer wins."""
     said, made = run("courtroom", tmp_path).splitlines()
     assert said == "It dates from 1931, when it was opened."
-    assert made == "8 calls: judge, plaintiff, defence, judge, plaintiff, judge, defence, judge"
+    assert made == "8 calls: judge, plaintiff, judge, plaintiff, defence, judge, defence, judge"
 
 
 def test_institution(capsys: pytest.CaptureFixture[str]) -> None:

@@ -218,6 +218,14 @@ def test_gguf_models(tmp_path: Path) -> None:
     assert made.model("short") == Llama(str(tmp_path / "x.gguf"), "short")
 
 
+def test_who_can_not_be_held_is_told_of_in_its_file(tmp_path: Path) -> None:
+    """A fault of the configuration, with the line where it is: not one of the command."""
+    path = tmp_path / "motet.toml"
+    path.write_text('[agents.judge]\nmodel = "calculator"\nheld = true\n')
+    with pytest.raises(ConfigError, match=r"motet.toml:3: agents.judge.held: .* calculator takes no grammar"):
+        load(path).agent("judge")
+
+
 def test_a_key_file_is_beside_the_configuration(tmp_path: Path) -> None:
     """`api_key_file` is read from the configuration's folder."""
     (tmp_path / "key").write_text("sk-0123456789abcdef\n")

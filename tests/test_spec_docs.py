@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from motet.aggregate import Aggregator
+from motet.route.base import Router
 from motet.run import Agent
 from motet.score import Scorer
 from motet.spec import load
@@ -95,7 +96,7 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert table("| composition | keys | of which needed |", compositions) in TEXT
     seams = [
         [label(seam), f"`{word}`", keys(cls)]
-        for seam in (Aggregator, Scorer, Topology)
+        for seam in (Aggregator, Router, Scorer, Topology)
         for word, cls in variants(seam).items()
     ]
     assert table("| | word | keys |", seams) in TEXT

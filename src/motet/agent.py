@@ -46,7 +46,7 @@ class ModelAgent:
         fit: the rule for heard texts that do not fit the context (see `motet.fit`).
         about: what the agent is good at, for people and for routers.
         held: a ballot, grade, verdict or list that it is asked for is nothing else: its model is held to the form (see
-            `motet.form`). So a small model can be read; a large one had better give its reasons first.
+            `motet.form`), and calls no tools. So a small model can be read; a large one had better give its reasons.
 
     Raises:
         UsageError: `max_steps` is below 1, or it is `held` and its model takes no grammar.
@@ -78,16 +78,18 @@ class ModelAgent:
             raise UsageError(f"{self.name} may make {self.max_steps} calls: give max_steps of at least 1")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
-        own = {tool.name: tool for tool in self.tools} if run.acting else {}
-        offered = (*[tool.spec for tool in own.values()], *run.tools)
+        free = not (self.held and chat.form)  # a form has no place for calls
+        own = {tool.name: tool for tool in self.tools} if run.acting and free else {}
+        theirs = run.tools if free else ()
+        offered = (*[tool.spec for tool in own.values()], *theirs)
         chat = await self._fitted(chat, offered, run)
         request = self._request(chat, run)
         for step in range(self.max_steps):
             last = step == self.max_steps - 1
-            tools = run.tools if last else offered
+            tools = theirs if last else offered
             sent = msgspec.structs.replace(request, tools=tools) if tools else request
             reply = await run.call(self.backend, sent, heard=chat.sources)
-            clients = tuple(call for call in reply.tool_calls if any(spec.name == call.name for spec in run.tools))
+            clients = tuple(call for call in reply.tool_calls if any(spec.name == call.name for spec in theirs))
             if clients or not reply.tool_calls:
                 return self._tidied(msgspec.structs.replace(reply, tool_calls=clients), chat)
             if last:

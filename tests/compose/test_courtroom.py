@@ -58,6 +58,14 @@ def by(answer: str | None) -> Callable[[Request], str | None]:
 # ---- the trial
 
 
+def test_judges_are_blind() -> None:
+    """They are not told who is the plaintiff: either side stands first, as the run's seed has it, for each judge."""
+    judges = [judge(name, by("5")) for name in ("j", "k")]
+    trial = Courtroom(judges, counsel("p", "4"), counsel("d", "5"), rounds=1)
+    orders = {tuple(heard(call)[0] for call in calls(ask(trial, seed=seed))[-2:]) for seed in range(24)}
+    assert orders == {("4", "4"), ("4", "5"), ("5", "4"), ("5", "5")}
+
+
 def test_shape() -> None:
     """Calls and depth without documents; with them the court's and the first searches."""
     assert shape(Courtroom([A, B, C], D, E)) == (13, 9)

@@ -11,6 +11,7 @@ import json
 import re
 import runpy
 from collections.abc import Callable
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +161,7 @@ def test_dead_sides_and_judges() -> None:
 @pytest.mark.parametrize("make", [TitForTat, ChatEval])
 def test_who_is_left_alone_in_a_turn_is_not_asked_again(make: Callable[..., Agent]) -> None:
     """Once the other is gone there is nothing new to answer: no call whose prompt would end with one's own words."""
-    said = iter(["4", down("context_length")])
+    said = chain(["4"], repeat(down("context_length")))
     leaving = agent("leaving", said=lambda request: next(said))
     result = ask(make([leaving, agent("y", said="5")], rounds=3), "2 + 2?")
     spoke = [call for call in calls(result) if call.request.messages[-1].text != DECIDE]

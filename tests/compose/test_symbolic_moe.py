@@ -13,7 +13,7 @@ import pytest
 from acting import agent, down
 
 from motet import Budget, Debate, ModelAgent, Plurality, Reply, Scripted, Synthesize, Vote, estimate, perform
-from motet.backend import deltas
+from motet.backend import Card, deltas
 from motet.backends.cached import Cached, Memory
 from motet.backends.simulated import Simulated, World
 from motet.backends.wrapper import Wrapper
@@ -21,6 +21,7 @@ from motet.batch import Turn, Turns, ask_batch
 from motet.clock import run_virtual
 from motet.compose.symbolic_moe import SymbolicMoE, profile, read_keywords
 from motet.errors import BudgetExceeded, TooFewReplies, UsageError
+from motet.form import keywords_form
 from motet.message import Delta, Request
 from motet.outcome import Result
 from motet.run import Agent
@@ -374,3 +375,11 @@ def test_what_is_known_needs_no_turn() -> None:
         return "".join(whole)
 
     assert WORLD.question(0).answer_in(run_virtual(streamed()))
+
+
+def test_a_skill_that_can_not_be_read_is_in_no_form() -> None:
+    """Whoever is held to one would name what the reader takes for two, or for a sentence."""
+    model = Scripted("Keywords: law", name="m", card=Card(grammar=True))
+    skills = {"a": {"law": 2.0, "civil, and penal": 3.0, "s" * 50: 1.0}}
+    ask(SymbolicMoE([A, B], Plurality(), ModelAgent(model, "judge", held=True), skills, draws=1))
+    assert model.requests[0].sampling.grammar == keywords_form(["law"], 2)

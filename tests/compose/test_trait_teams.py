@@ -72,6 +72,13 @@ def test_who_says_what() -> None:
     assert len(heard(calls(result)[-1])) == 2
 
 
+def test_the_judge_is_blind() -> None:
+    """It is not told which team spoke first: either summary stands first, as the run's seed has it."""
+    teams = TraitTeams([SPEAKER], prefers("bold"), SMALL, ["bold"], 1, 1, 1, losses={"bold": 99})
+    firsts = {heard(calls(ask(teams, seed=seed))[-1])[0] == "We say it bold." for seed in range(12)}
+    assert firsts == {True, False}
+
+
 def test_members_are_played_in_turn() -> None:
     """The same agents play both teams, so that traits are all that differs."""
     others = [agent(name, said=lambda request: trait(request)) for name in "ab"]

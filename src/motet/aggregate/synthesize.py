@@ -36,7 +36,8 @@ class Synthesize:
     note: str = NOTE
 
     async def __call__(self, chat: Chat, replies: Sequence[Reply], run: Run) -> Reply:
-        written = await run.all([run.answer(self.agent, hear(chat, replies, self.note))], need=0)
+        heard = hear(chat, replies, self.note).held(chat.form)  # what is wanted is a reply to the same question
+        written = await run.all([run.answer(self.agent, heard)], need=0)
         if written:
             return written[0]
         run.note("the synthesis failed; the most frequent answer is given instead")

@@ -86,7 +86,7 @@ class Committee:
         ballots = [(place, vote) for place in range(len(solutions)) for vote in range(self.votes)]
         reviews = {(place, vote): (self.reviewer, solutions[place]) for place, vote in ballots}
         note = (EXPLAIN if self.explain else "") + self.note
-        grades = await reviewed(reviews, chat, run, note, scale=self.scale, grace=self.grace)
+        grades = await reviewed(reviews, chat, run, note, scale=self.scale, reasoned=self.explain, grace=self.grace)
         if not grades:
             run.note("no review could be read; the most frequent answer is given instead")
             return await Plurality()(chat, solutions, run)

@@ -188,7 +188,7 @@ class Company:
             room = max(1, self.nodes - len(tree) - below)  # a place is kept for each level below this one
             letters, shown = cards(staff, level[0].told(chat))
             note = Message("user", planning(EXPLORE, room, shown))  # the question is now who does it
-            form = either(choice_form(["whole"]), plan_form(letters, room))
+            form = either(choice_form(["whole"]), plan_form([*letters, "?"] if market else letters, room))
             asked = [task.told(chat).add(note).held(form) for task in level]
             said = await run.each({at: run.ask(task.owner, asked[at]) for at, task in enumerate(level)}, need=0)
             for at, task in enumerate(level):

@@ -36,7 +36,7 @@ from typing import ClassVar
 from motet.answer import answer
 from motet.ballot import read_choice, read_lines
 from motet.compose.base import at_least
-from motet.form import choice_form
+from motet.form import fields_form, lines_form, one_of
 from motet.message import Chat, Message, Reply, chosen, hear
 from motet.retrieve import Library, library, named
 from motet.run import Agent, Run
@@ -157,6 +157,7 @@ class ConstraintAudit:
         if self.constraints:
             return [Message("note", text) for text in self.constraints]
         asked = chat.add(Message("user", LIST.format(self.most)))  # the question is now which conditions there are
+        asked = asked.held(lines_form("Constraint", self.most))
         said = await run.all([run.ask(self.auditor or self.agent, asked)], need=0)
         lines = {line: each.id for each in said for line in read_lines(each.text, "constraint")}  # each once
         listed = [Message("user", line, source=source) for line, source in lines.items()]
@@ -177,7 +178,9 @@ class ConstraintAudit:
                 shown[place] = [*state.evidence, *shelf.find(about, self.k, without=state.evidence)]
                 note = Message("user", f"{AUDIT} {CITE}" if shelf else AUDIT)  # the question is now about the condition
                 asked = self._with(shelf, shown[place], chat.add(note)).add(constraint)
-                form = "" if shelf else choice_form(VERDICTS)  # with passages it has to name those that show it
+                names = [named(each) for each in shown[place]]
+                fields = {"Evidence": one_of([*names, "none"])} if names else {}  # it has to name what shows it
+                form = fields_form({**fields, "Verdict": one_of(VERDICTS)}, reasoned=bool(names))
                 asks[place] = run.ask(self.auditor or self.agent, hear(asked, [draft], REPLY).held(form))
         for place, said in (await run.each(asks, need=0, grace=self.grace)).items():
             verdict = read_choice(said.text.upper(), VERDICTS)

@@ -48,7 +48,7 @@ from motet.aggregate.plurality import Plurality
 from motet.ballot import read_choice, read_grade, read_lines, read_scores
 from motet.compose.base import at_least
 from motet.errors import UsageError
-from motet.form import choice_form, scores_form
+from motet.form import ANY, choice_form, fields_form, number, scores_form
 from motet.message import Chat, Message, Reply, chosen, hear, recall
 from motet.prompt import next_labels
 from motet.retrieve import Pool, library, named
@@ -139,9 +139,8 @@ class Courtroom:
         score: float | None = None
         for round in range(self.rounds):
             last, before = score, len(pool.places)
-            searches: dict[str, str] = {}
-            if round and (pool.library or self.reflection):
-                searches, score = await self._ready(SIDES, said, pool, chat, run)
+            ready = round and (pool.library or self.reflection)
+            searches, score = await self._ready(SIDES, said, pool, chat, run) if ready else ({}, score)
             if last is not None and score is not None and abs(score - last) < 0.05:
                 run.note(f"the trial ended after round {round} of {self.rounds}: the cases do not improve")
                 break
@@ -174,8 +173,10 @@ class Courtroom:
         """What sides look for, and how good they find their own cases together; None if one gives no grade."""
         reflects = self.reflection and bool(said[sides[0]])
         note = SEEK if not reflects else f"{REFLECT} Then {SEARCH}" if pool.library else REFLECT
-        about = Message("user", note)  # the question is now its own case
-        asks = {side: run.ask(self._counsel(side), self._case(side, said, pool, chat).add(about)) for side in sides}
+        fields = ({"Grade": number(SCALE)} if reflects else {}) | ({"Search": ANY} if pool.library else {})
+        about, form = Message("user", note), fields_form(fields, reasoned=True)  # the question is now its own case
+        cases = {side: self._case(side, said, pool, chat).add(about).held(form) for side in sides}
+        asks = {side: run.ask(self._counsel(side), case) for side, case in cases.items()}
         words = {side: reply.text for side, reply in (await run.each(asks, need=0)).items()}
         searches = {side: "".join(read_lines(text, "search")[-1:]) for side, text in words.items() if pool.library}
         for side in [side for side, query in searches.items() if not query]:
@@ -190,9 +191,8 @@ class Courtroom:
         novel = pool.found(query, self.k, novelty=self.novelty)
         if self.admission and novel:
             names = [named(place) for place in novel]
-            told = Message("user", ADMIT + pool.library.shown(novel))  # the question is now to grade
-            asked = run.ask(self.court or self.judges[0], chat.add(told).held(scores_form(names, SCALE)))
-            said = await run.all([asked], need=0)
+            told = chat.add(Message("user", ADMIT + pool.library.shown(novel)))  # the question is now to grade
+            said = await run.all([run.ask(self.court or self.judges[0], told.held(scores_form(names, SCALE)))], need=0)
             grades = read_scores(said[0].text, names, SCALE)[1] if said else {}
             if len(grades) < len(novel):
                 run.note("the court gave a passage no grade that could be read; it is not admitted")

@@ -43,7 +43,7 @@ import msgspec
 from motet.ballot import LOOKED_AT
 from motet.compose.base import at_least
 from motet.errors import UsageError
-from motet.form import fields_form
+from motet.form import ANY, fields_form
 from motet.message import Chat, Message, Reply, hear
 from motet.run import Agent, Run
 
@@ -130,14 +130,14 @@ class Pact:
         writes_own = form and self.scribe is None
         told = chat.note(OWN.replace("{form}", form)) if writes_own else chat
         fields = FIELDS.get(self.strategy, ())
-        told = told.held(fields_form(fields, reasoned=True)) if writes_own and fields else told
+        told = told.held(fields_form(dict.fromkeys(fields, ANY), reasoned=True)) if writes_own and fields else told
         (raw,) = await run.all([run.ask(self.agent, told)])
         end = raw.text.strip()[-self.limit :]
         run.offer(_said(raw, end if form else raw.text))
         written = raw
         if form and self.scribe is not None:
             asked = hear(chat.add(Message("user", SCRIBE.replace("{form}", form))), [raw])  # the question is the record
-            asked = asked.held(fields_form(fields)) if fields else asked
+            asked = asked.held(fields_form(dict.fromkeys(fields, ANY))) if fields else asked
             written = next(iter(await run.all([run.ask(self.scribe, asked)], need=0)), raw)
         found = record(written.text, self.strategy, limit=self.limit)
         if found is None:

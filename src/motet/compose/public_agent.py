@@ -39,7 +39,7 @@ from motet.form import choice_form, query_form
 from motet.message import Chat, Message, Reply, hear
 from motet.prompt import disarmed, next_labels
 from motet.run import Agent, Run
-from motet.tables.query import CELL, NUMBER, Computed, Rows, computed, number, read_query, read_table
+from motet.tables.query import CELL, NUMBER, Computed, Rows, computed, number, read_query, read_table, readable
 
 SHOWN, COLUMNS = 3, 40
 """Rows and columns that an agent is shown."""
@@ -160,7 +160,7 @@ class PublicAgent:
         problem = ""
         for _ in range(self.attempts):
             words = ANALYSE.replace("{table}", _card("", table)) + problem
-            asked = meant.add(Message("user", words)).held(query_form(table.columns[:COLUMNS]))
+            asked = meant.add(Message("user", words)).held(query_form(readable(table.columns[:COLUMNS])))
             for said in await run.all([run.ask(self.agent, asked)], need=0):
                 query = read_query(said.text)
                 try:

@@ -153,7 +153,8 @@ class SymbolicMoE:
             run.note("no expert has a profile, so all are alike")
             return []
         asked = chat.add(Message("user", self.note))  # the question is now which skills it takes
-        asked = asked.held(keywords_form(self._skills_known(), 2))
+        known = [skill for skill in self._skills_known() if len(read_keywords(f"Keywords: {skill}")) == 1]
+        asked = asked.held(keywords_form(known, 2))
         writer = self.keywords or self.agents[0]
         said = await run.all((run.ask(writer, asked) for _ in range(self.draws)), need=0, grace=self.grace)
         named = Counter(word for reply in said for word in read_keywords(reply.text))

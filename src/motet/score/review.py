@@ -24,6 +24,7 @@ async def reviewed(
     note: str,
     *,
     scale: int = 10,
+    reasoned: bool = False,
     grace: float | None = None,
     otherwise: str = "that review counts for nothing",
 ) -> dict[Seat, float]:
@@ -35,11 +36,12 @@ async def reviewed(
         run: where this happens.
         note: what reviewers are told; `{scale}` stands for the scale. It should ask for a line "Grade: ...".
         scale: the best grade.
+        reasoned: whether who is held to the form of a grade has room for a line before it.
         grace: seconds to wait for the slow once one has answered; None waits for all.
         otherwise: what the note of a missing grade says of it.
     """
     asked = chat.add(Message("user", note.replace("{scale}", str(scale))))  # the question is now to grade
-    form = grade_form(scale)
+    form = grade_form(scale, reasoned=reasoned)
     asks = {seat: run.ask(reviewer, hear(asked, [reply]).held(form)) for seat, (reviewer, reply) in reviews.items()}
     said = await run.each(asks, need=0, grace=grace)
     grades: dict[Seat, float] = {}

@@ -234,4 +234,9 @@ class Config:
             except ToolError as error:
                 reader.tell((*path, "tools", place), str(error))
                 raise Wrong from None
-        return entry.agent(name, self.model(entry.model), tools)
+        backend = self.model(entry.model)
+        try:
+            return entry.agent(name, backend, tools)
+        except UsageError as error:  # it is held, and its model takes no grammar
+            held = (*path, "held")
+            raise ConfigError(str(error), where=self._checked.where(held), key=dotted(held)) from None

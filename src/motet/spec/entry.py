@@ -47,7 +47,8 @@ class AgentEntry:
         max_steps: calls in the tool loop at most.
         fit: what is done with heard texts that do not fit the context.
         about: what the agent is good at, for people and for routers.
-        held: a ballot, grade, verdict or list that it is asked for is nothing else: its model is held to the form.
+        held: a ballot, grade, verdict, list or record that it is asked for is nothing else: its model is held to the
+            form.
     """
 
     model: ModelName

@@ -34,7 +34,7 @@ _OPERATIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 _COLUMN = r"[^()]{0,80}(?:\([^()]{0,40}\)[^()]{0,40})?"
 """A column, which may say its unit in brackets."""
-_AND = re.compile(r"(?i) and (?=(?:(?! and )[^<>=!]){1,80}(?:!=|[<>=]))")
+_AND = re.compile(r"(?i) and (?=(?:(?! and )[^<>=!]){1,90}(?:!=|[<>=]))")
 """Between conditions: what follows is one; "Trinidad and Tobago" stays whole."""
 
 
@@ -105,11 +105,22 @@ def read_query(text: str) -> Query | None:
         form = rf"(?i)(count|sum|mean|min|max|list) ?\(({_COLUMN})\)(?: where (.{{1,400}}))?"
         found = re.fullmatch(form, line.strip(" .;`"))
         parts = _AND.split(found[3]) if found and found[3] else []
-        where = [re.fullmatch(r"([^<>=!]{1,80})(!=|<=|>=|=|<|>)([^<>=]{1,80})", part) for part in parts]
+        where = [re.fullmatch(r"([^<>=!]{1,90})(!=|<=|>=|=|<|>)([^<>=]{1,80})", part) for part in parts]
         if found and all(where):
             conditions = tuple((_bare(each[1]), each[2], _bare(each[3])) for each in where if each)
             return Query(found[1].lower(), _bare(found[2]), conditions)
     return None
+
+
+def readable(columns: Sequence[str]) -> list[str]:
+    """The columns that a query can name: not "a > b", "sales and costs", nor one in quotes.
+
+    >>> readable(["price (EUR)", "a > b"])
+    ['price (EUR)']
+    """
+    queries = {name: f"Query: list({name}) where {name} = 1 and {name} = 2" for name in columns}
+    known = {name: Query("list", name, ((name, "=", "1"), (name, "=", "2"))) for name in columns}
+    return [name for name in columns if read_query(queries[name]) == known[name]]
 
 
 def computed(query: Query, table: Rows) -> Computed:
