@@ -316,7 +316,7 @@ def main() -> None:
         "listeners": LISTENERS,
         "protocols": [row for listener in LISTENERS for row in table(world, listener, options.n)],
         "likeness": likeness(world, options.n),
-        "conformity": conformity(world, options.n),
+        "conformity": conformity(world, 5 * options.n),
         "contraction": contraction(options.seed, options.n // 4),
         "seconds": round(time.perf_counter() - began, 1),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
