@@ -29,6 +29,8 @@ _BETWEEN = frozenset(
     "reply replies response answer option candidate number and then followed by over is better than".split()
 )
 """Words that may stand between the labels of a ranking; any other makes a sentence of it."""
+GREATEST = 9_999
+"""The best grade there can be: one of more digits is not read."""
 MOST_STEPS = 50
 """Steps of a plan that are read, unless told otherwise."""
 MOST_FAULTS = 9

@@ -106,9 +106,9 @@ def test_shapes_and_refusals() -> None:
     """Calls and depth are what the docstring says; nothing to choose from, or nothing to choose by, is refused."""
     assert shape(Committee([A, B, C], A)) == (3 + 9, 2)
     assert shape(Committee([A, B], C, votes=10)) == (2 + 20, 2)
-    wrongs: list[dict[str, object]] = [{"agents": []}, {"votes": 0}, {"scale": 0}]
+    wrongs: list[dict[str, object]] = [{"agents": []}, {"votes": 0}, {"scale": 0}, {"scale": 10_000}]
     for wrong in wrongs:
-        with pytest.raises(UsageError, match="at least 1"):
+        with pytest.raises(UsageError, match=r"at least 1|from 1 to 9,999"):
             Committee(**{"agents": [A, B], "reviewer": C, **wrong})  # type: ignore[arg-type]
     mute = [agent(name, Reply("", finish="abstain")) for name in "xy"]
     assert isinstance(ask(Committee(mute, A)).error, TooFewReplies)

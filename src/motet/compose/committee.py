@@ -25,7 +25,9 @@ from statistics import fmean
 from typing import ClassVar
 
 from motet.aggregate import Plurality
+from motet.ballot import GREATEST
 from motet.compose.base import at_least
+from motet.errors import UsageError
 from motet.message import Chat, Reply, chosen
 from motet.run import Agent, Run
 from motet.score.review import reviewed
@@ -76,7 +78,8 @@ class Committee:
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "votes", self.votes, self.name)
-        at_least(1, "points on its scale", self.scale, self.name)
+        if not 1 <= self.scale <= GREATEST:
+            raise UsageError(f"{self.name} can't grade from 0 to {self.scale}: give a scale from 1 to {GREATEST:,}")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         solutions = await run.all((run.ask(agent, chat) for agent in self.agents), grace=self.grace)

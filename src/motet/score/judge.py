@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from motet.ballot import GREATEST
 from motet.errors import UsageError
 from motet.message import Chat, Reply
 from motet.run import Agent, Run
@@ -35,8 +36,8 @@ class Judge:
     note: str = NOTE
 
     def __post_init__(self) -> None:
-        if self.scale < 1:
-            raise UsageError(f"a judge can't grade from 0 to {self.scale}: give a scale of at least 1")
+        if not 1 <= self.scale <= GREATEST:
+            raise UsageError(f"a judge can't grade from 0 to {self.scale}: give a scale from 1 to {GREATEST:,}")
 
     async def __call__(self, chat: Chat, reply: Reply, run: Run) -> float:
         if not reply.usable:
