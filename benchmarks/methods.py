@@ -114,6 +114,7 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
     best = lines[each["best_member"]]
     better = [line["arm"] for line in mixtures if significant(line["to_best"], 1)]
     worse = [line["arm"] for line in mixtures if significant(line["to_best"], -1)]
+    voted = any(line.get("to_vote") for line in mixtures)
     outvotes = [line["arm"] for line in mixtures if significant(line.get("to_vote"), 1)]
     outvoted = [line["arm"] for line in mixtures if significant(line.get("to_vote"), -1)]
     beats = [name for name, pair in equal.items() if significant(pair["versus"], 1)]
@@ -126,7 +127,7 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
         f"* Better than the best member (p < 0.05, corrected): {listed(better)}.",
         f"* Worse than it: {listed(worse)}.",
         f"* Better than as many tokens of copies: {listed(beats)}.",
-        f"* Better than the plain vote: {listed(outvotes)}; worse: {listed(outvoted)}.",
+        *([f"* Better than the plain vote: {listed(outvotes)}; worse: {listed(outvoted)}."] if voted else []),
         "",
         "| mixture | right | to best | p | to copies | p | to vote | p | calls | tokens | s | depth | not whole |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|",

@@ -22,6 +22,7 @@ Inferred: which the other four are (that free and summarised words are among the
 how a record is made. By default the agent writes it at the end of its own reply, which takes no further call; a
 `scribe`, if there is one, is another agent that hears the raw reply and writes it. 600 characters a record are motet's
 choice. What can't be read as a record is not dropped: its last `limit` characters are passed on, and that is noted.
+An agent that is held to forms (`held`) has one line to work it out before its record: give it a scribe instead.
 
 Simulated by scripts: in a pipeline of six whose agents each know one step, where one step changes what all later
 numbers mean, records get all tasks right, as raw words do, for 53 % of their tokens (prompts and thinking included);
