@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,12 @@ OFTEN = 0.2
 """Remarks are shown that were made on this share of answers."""
 
 
-def measured(n: int, seed: int, file: Path) -> dict[str, Any]:
-    """The figures of all mixtures on both suites."""
+def measured(wanted: Sequence[str], n: int, seed: int, file: Path) -> dict[str, Any]:
+    """The figures of all mixtures on these suites."""
     mixtures = {each["name"]: each for each in motet("mixtures")["mixtures"]}
     chosen = [name for name, each in mixtures.items() if each["where"].startswith("built-in")]
     suites = {}
-    for suite in SUITES:
+    for suite in wanted:
         words = ["--with", ",".join(chosen), "--no-placebos", "--n", str(n), "--seed", str(seed), "--yes"]
         found = motet("bench", "run", suite, *words, "--concurrency", "12", "--file", str(file))
         lines = [{key: line[key] for key in (*KEPT, *COUNTED)} for line in found["lines"]]
@@ -156,12 +157,14 @@ def table(suite: str, each: dict[str, Any], found: dict[str, Any]) -> list[str]:
         for line in mixtures
     }
     remarks = [f"* `{arm}`: {'; '.join(said)}" for arm, said in often.items() if said]
+    missing = [name for name in found["composition"] if name not in lines]
     members = ", ".join(f"`{line['arm']}` {share(line)}" for line in each["lines"] if line["part"] == "member")
     models = ", ".join(f"{name} ({what[:8]})" for name, what in each["models"].items())
     return [
         *rows,
         "",
         f"Members alone: {members}.",
+        *([f"Not measured on this suite: {listed(missing)}."] if missing else []),
         "",
         "Noted on the way to a fifth of a mixture's answers or more (how many):",
         "",
@@ -197,6 +200,7 @@ def chance(versus: dict[str, Any] | None) -> str:
 def main() -> None:
     """Measure, write the figures and the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suites", default=",".join(SUITES), help="which are measured; others keep their figures")
     parser.add_argument("--n", type=int, default=100, help="questions a suite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", type=Path, default=Path("methods.sqlite"), help="the journal")
@@ -204,7 +208,11 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="only write the page, from the figures in --out")
     told = parser.parse_args()
     if not told.page:
-        found = measured(told.n, told.seed, told.file)
+        found = measured(told.suites.split(","), told.n, told.seed, told.file)
+        if told.out.exists():  # suites that were not measured now keep their figures, of which the page says the date
+            kept = json.loads(told.out.read_text("utf-8"))
+            for part in ("suites", "depth", "composition"):
+                found[part] = {**kept[part], **found[part]}
         told.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     PAGE.write_text(page(json.loads(told.out.read_text("utf-8"))), "utf-8")
     print(f"{told.out}, {PAGE}")
