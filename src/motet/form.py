@@ -8,9 +8,8 @@ model is read at all that way, a large one had better think. What is read is the
 root ::= "Verdict: " ("STOP" | "CONTINUE")
 >>> print(grade_form(10))
 root ::= "Grade: " ("10" | [0-9])
->>> print(either(choice_form(["whole"]), plan_form(["A", "B"], 2)))
+>>> print(either(choice_form(["whole"]), plan_form(["A", "B"], 2)).splitlines()[0])
 root ::= ("Verdict: " ("whole")) | ("1. " ("A" | "B") ": " words ("\n2. " ("A" | "B") ": " words)?)
-words ::= [a-z\u00df-\u00ff\u0370-\u1fff\u3040-\ud7a3] [^\n]{1,80}
 """
 
 from __future__ import annotations
@@ -19,15 +18,19 @@ from collections.abc import Mapping, Sequence
 
 MOST_LINES = 12
 """Lines of a list that a model is held to, however many are allowed: grammars of nested options grow with each."""
+SCRIPTS = r"\u0370-\u052f\u05d0-\u05ea\u0620-\u064a\u0904-\u0939\u3041-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
+"""Letters that are not Latin, of the scripts most written, without their digits."""
 LINE = r"[^\n]{1,80}"
 """The rest of a line: long enough for a task, and it ends, so that a model that never stops is not cut off."""
-ANY = r'"-"? [A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u1fff\u3040-\ud7a3] [^\n]{0,80}'
+ANY = rf'"-"? [A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f{SCRIPTS}] [^\n]{{0,80}}'
 """A line of any words, which begins with one."""
 VALUE = r"""[^ \t\r\n<>=!.;"'`*_] [^\n<>=!]{0,40}"""
 """What a column is compared with. It begins with what is no mark around it, so that something is left without those."""
-WORDS = rf"words ::= [a-z\u00df-\u00ff\u0370-\u1fff\u3040-\ud7a3] {LINE}"
+WORDS = rf"words ::= [a-z\u00df-\u00f6\u00f8-\u00ff{SCRIPTS}] {LINE}"
 """What there is to do. It begins with a letter and no Latin capital: a small model takes capitals, digits and dots for
 another head of the list, and goes on with those."""
+ITEM = rf"item ::= [A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f{SCRIPTS}] {LINE}"
+"""An item of a list whose heads have no letters, so that a capital is none of those."""
 
 
 def fields_form(fields: Mapping[str, str], *, reasoned: bool = False) -> str:
@@ -77,11 +80,11 @@ def keywords_form(known: Sequence[str], most: int) -> str:
 
 def plan_form(who: Sequence[str] | None, most: int) -> str:
     """A numbered list of up to `most` lines, each of which begins with the letter of who does it, if there are any."""
-    head = f'{one_of(who)} ": " ' if who else ""
+    line, rule = (f'{one_of(who)} ": " words', WORDS) if who else ("item", ITEM)
     nested = ""
     for number in range(min(most, MOST_LINES), 1, -1):
-        nested = f" ({_text(f'{chr(10)}{number}. ')} {head}words{nested})?"
-    return f'root ::= "1. " {head}words{nested}\n{WORDS}'
+        nested = f" ({_text(f'{chr(10)}{number}. ')} {line}{nested})?"
+    return f'root ::= "1. " {line}{nested}\n{rule}'
 
 
 def query_form(columns: Sequence[str]) -> str:

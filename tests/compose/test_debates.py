@@ -503,10 +503,10 @@ def test_among_unlike_agents_listeners_that_discriminate_gain(debates: dict[str,
 
 def test_conformity_costs_what_theory_says(record: dict[str, Any], debates: dict[str, Any]) -> None:
     """On record: five followers are worse off debating than voting by 1 to 4 points at every conformity, and what was
-    measured is within a point of its interval of what the same model of errors gives, which is computed anew here.
+    measured is within 0.3 points of its interval of what the same model of errors gives, which is computed anew here.
     """
     for row in record["conformity"]:
-        assert row["low"] - 1 <= row["expected"] <= row["high"] + 1
+        assert row["low"] - 0.3 <= row["expected"] <= row["high"] + 0.3
         assert row["gain"] < 0 if row["conformity"] else row["gain"] == 0
         assert -4 < row["expected"] < -1 or row["conformity"] == 0
     theory = 100 * (debates["expected"](0.5, 2, n=100_000) - debates["expected"](0.5, 1, n=100_000))
