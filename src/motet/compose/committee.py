@@ -78,8 +78,9 @@ class Committee:
     def __post_init__(self) -> None:
         at_least(1, "agents", self.agents, self.name)
         at_least(1, "votes", self.votes, self.name)
-        if not 1 <= self.scale <= GREATEST:
-            raise UsageError(f"{self.name} can't grade from 0 to {self.scale}: give a scale from 1 to {GREATEST:,}")
+        at_least(1, "points on its scale", self.scale, self.name)
+        if self.scale > GREATEST:
+            raise UsageError(f"{self.name} can't grade from 0 to {self.scale}: give {GREATEST:,} at most")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
         solutions = await run.all((run.ask(agent, chat) for agent in self.agents), grace=self.grace)
