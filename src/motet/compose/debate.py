@@ -9,6 +9,8 @@ Whom each hears is the `topology`: sparse ones cost less and often lose nothing 
 Other protocols have files of their own: in turn before a judge (`tit_for_tat`), in roles (`chat_eval`), under an
 evaluator (`agent_verse`), by personas (`multi_persona`). Any agents may debate in any of them, copies or unlike ones.
 
+Who hears nobody, since the topology gives it nobody or those are dead, is asked to check its own answer.
+
 Shape: agents × rounds calls at most, rounds in series.
 """
 
@@ -29,6 +31,8 @@ NOTE = (
     "Below is what others answered. Use it as additional information, not as the truth: check it, and your own answer, "
     "once more. Then give your answer again, changed or not."
 )
+AGAIN = "Check your answer once more. Then give it again, changed or not."
+"""What an agent is told that hears nobody."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Debate:
                 break
             for i in said:  # each goes on with what it said itself, then those whom it hears
                 heard = [said[j] for j in self.topology(len(self.agents), i, round) if j in said]
-                chats[i] = hear(recall(chats[i], said[i]), heard, self.note)
+                chats[i] = hear(recall(chats[i], said[i]), heard, self.note if heard else AGAIN)
             asks = {i: run.ask(self.agents[i], chats[i]) for i in said}
             said = {**said, **await run.each(asks, need=0, grace=self.grace)}
         return await self.aggregate(chat, list(said.values()), run)
