@@ -37,7 +37,7 @@ MOST_FAULTS = 9
 """Faults of a plan that are told of; those after them are only counted."""
 LONGEST_NAME = 40
 """Characters of the name of who does a step; what is longer is a sentence."""
-PLAN_FORM = (
+PLAN_NOTE = (
     "Write a numbered list and nothing else, of at most {most} steps. Each step is one line that begins with its "
     "number, says who does it by a letter, then what is to be done, and then which steps have to be done before it, if "
     'any, for instance "1. A: ..." and "2. B: ... (after 1)".'

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_compose import ask, calls, heard, shape
 
 from motet import Chat, Debate, ModelAgent, Reply, Run, Scripted
-from motet.compose.protocol import FORMS, Pact, Strategy, record
+from motet.compose.protocol import RECORDS, Pact, Strategy, record
 from motet.errors import UsageError
 from motet.message import Request, hear
 from motet.prompt import label
@@ -96,7 +96,7 @@ def test_what_the_agent_is_told(strategy: Strategy) -> None:
     told = call.request.messages[-1].text
     assert told.startswith("What?")
     assert (told == "What?") == (strategy == "raw")
-    assert FORMS[strategy] in told
+    assert RECORDS[strategy] in told
 
 
 def test_a_scribe_writes_it() -> None:

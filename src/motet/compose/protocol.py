@@ -51,7 +51,7 @@ from motet.run import Agent, Run
 Strategy = Literal["pact", "raw", "summary", "result", "structured"]
 FIELDS = {"pact": ("Action", "State", "Answer"), "summary": ("Summary",), "result": ("Answer",)}
 KEYS = ("reasons", "action", "state", "answer")
-FORMS = {
+RECORDS = {
     "pact": (
         'three lines: "Action:" and what was done and with what, "State:" and every fact, decision and open point that '
         'those who go on from there need, "Answer:" and the result'
@@ -123,21 +123,21 @@ class Pact:
 
     def __post_init__(self) -> None:
         at_least(1, "characters (limit)", self.limit, self.name)
-        if self.strategy not in FORMS:
-            raise UsageError(f"{self.name} has no strategy {self.strategy!r}; there are: {', '.join(FORMS)}")
+        if self.strategy not in RECORDS:
+            raise UsageError(f"{self.name} has no strategy {self.strategy!r}; there are: {', '.join(RECORDS)}")
 
     async def __call__(self, chat: Chat, run: Run) -> Reply:
-        form = FORMS[self.strategy]
-        writes_own = form and self.scribe is None
-        told = chat.note(OWN.replace("{form}", form)) if writes_own else chat
+        wanted = RECORDS[self.strategy]
+        writes_own = wanted and self.scribe is None
+        told = chat.note(OWN.replace("{form}", wanted)) if writes_own else chat
         fields = FIELDS.get(self.strategy, ())
         told = told.held(fields_form(dict.fromkeys(fields, ANY), reasoned=True)) if writes_own and fields else told
         (raw,) = await run.all([run.ask(self.agent, told)])
         end = raw.text.strip()[-self.limit :]
-        run.offer(_said(raw, end if form else raw.text))
+        run.offer(_said(raw, end if wanted else raw.text))
         written = raw
-        if form and self.scribe is not None:
-            asked = hear(chat.add(Message("user", SCRIBE.replace("{form}", form))), [raw])  # the question is the record
+        if wanted and self.scribe is not None:
+            asked = hear(chat.add(Message("user", SCRIBE.replace("{form}", wanted))), [raw])  # the record is asked for
             asked = asked.held(fields_form(dict.fromkeys(fields, ANY))) if fields else asked
             written = next(iter(await run.all([run.ask(self.scribe, asked)], need=0)), raw)
         found = record(written.text, self.strategy, limit=self.limit)

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from motet.ballot import MOST_STEPS, PLAN_FORM, Plan, read_choice, read_plan
+from motet.ballot import MOST_STEPS, PLAN_NOTE, Plan, read_choice, read_plan
 from motet.message import Chat, Reply
 from motet.prompt import next_labels
 from motet.run import Agent, Run
@@ -36,7 +36,7 @@ def cards(agents: Sequence[Agent], chat: Chat) -> tuple[list[str], str]:
 
 def planning(note: str, most: int, *more: str) -> str:
     """What an agent is told that is to plan: the note, the form of a plan, and what else there is."""
-    return "\n".join([f"{note} {PLAN_FORM.replace('{most}', str(most))}", *more])
+    return "\n".join([f"{note} {PLAN_NOTE.replace('{most}', str(most))}", *more])
 
 
 def plan_of(
