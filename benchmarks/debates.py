@@ -21,11 +21,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
-import platform
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +30,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import report
 
 from motet import Debate, ModelAgent, perform
 from motet.aggregate.plurality import plurality
@@ -306,7 +303,7 @@ def main() -> None:
     options = parser.parse_args()
     began = time.perf_counter()
     world = World(seed=options.seed, wrong=WRONG)
-    report = {
+    figures = {
         "benchmark": "five debate protocols among copies and among unlike agents, against votes of as many calls",
         "n": options.n,
         "seed": options.seed,
@@ -318,16 +315,8 @@ def main() -> None:
         "likeness": likeness(world, options.n),
         "conformity": conformity(world, 5 * options.n),
         "contraction": contraction(options.seed, options.n // 4),
-        "seconds": round(time.perf_counter() - began, 1),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": " ".join(["python", *sys.argv]),
     }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report.write(figures, options.out, began)
 
 
 if __name__ == "__main__":

@@ -19,9 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
-import platform
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,6 +27,7 @@ from statistics import NormalDist
 import msgspec
 import numpy as np
 import numpy.typing as npt
+import report
 
 from motet import MixtureOfAgents, ModelAgent, SelfMoA, Synthesize, perform
 from motet.backends.simulated import Simulated, World
@@ -191,7 +189,7 @@ def main() -> None:
         return
     began = time.perf_counter()
     world = World(seed=options.seed, wrong=WRONG)
-    report = {
+    figures = {
         "benchmark": "MoA over the best and two others against Self-MoA of the best, by the quality of the others",
         "n": options.n,
         "seed": options.seed,
@@ -199,16 +197,8 @@ def main() -> None:
         "within": WITHIN,
         "conformity": CONFORMITY,
         "curves": [curve(world, discrimination, options.n) for discrimination in DISCRIMINATIONS],
-        "seconds": round(time.perf_counter() - began, 1),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": " ".join(["python", *sys.argv]),
     }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report.write(figures, options.out, began)
 
 
 if __name__ == "__main__":

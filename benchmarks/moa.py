@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import aiohttp
+import report
 
 from motet import Budget, MixtureOfAgents, ModelAgent, Sampling, Synthesize, perform
 from motet.aggregate.synthesize import NOTE
@@ -159,7 +159,7 @@ def main() -> None:
         return statistics.median(row[column] for row in found[name])
 
     many = options.questions
-    report = {
+    figures = {
         "benchmark": "moa over HTTP: 3 proposers, 2 layers, an aggregator; 50 ms a call",
         "rounds": options.rounds,
         "one_question_s": {name: round(median(f"{name}, 1", 0), 4) for name in ("motet", "by hand")},
@@ -174,15 +174,8 @@ def main() -> None:
             for name, rows in found.items()
         },
         "load_average": os.getloadavg(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": " ".join(["python", *sys.argv]),
     }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
+    report.write(figures, options.out)
 
 
 if __name__ == "__main__":

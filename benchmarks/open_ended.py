@@ -16,18 +16,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import math
-import os
-import platform
 import random
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+import report
 
 from motet import ModelAgent, Sampling, perform
 from motet.backends.llama import Llama
@@ -256,21 +254,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     told = parser.parse_args()
     began = time.perf_counter()
-    report = {
+    figures = {
         "benchmark": "what a group thinks of, and what a table says, on real local models",
         "seed": told.seed,
         "ideation": asyncio.run(ideation(told.seed, told.at_once)),
         "public_agent": asyncio.run(public_agent(told.seed, told.at_once)),
-        "seconds": round(time.perf_counter() - began, 1),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, {platform.system()}",
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d"),
-        "command": " ".join(["python", *sys.argv]),
     }
-    text = json.dumps(report, indent=1)
-    print(text)
-    if told.out:
-        told.out.write_text(text + "\n")
+    report.write(figures, told.out, began)
 
 
 if __name__ == "__main__":

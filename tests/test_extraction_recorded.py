@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark import benchmark
 from recorded import FOLDER
 
 SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "extraction.py"
@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).resolve().parents[1] / "benchmarks" / "extraction.py"
 @pytest.fixture(scope="module")
 def compare() -> Callable[..., dict[str, Any]]:
     """What the benchmark measures with, so that the figures in the docs are those checked here."""
-    found: Callable[..., dict[str, Any]] = runpy.run_path(str(SCRIPT))["compare"]
+    found: Callable[..., dict[str, Any]] = benchmark("extraction")["compare"]
     return found
 
 

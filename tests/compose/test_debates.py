@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import runpy
 from collections.abc import Callable
 from itertools import chain, repeat
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 from acting import agent, down
+from benchmark import benchmark
 from test_compose import ask, calls, heard, shape
 
 from motet import Budget, Chat, Debate, ModelAgent, Reply, Synthesize, Vote, perform
@@ -463,7 +463,7 @@ def test_what_makes_no_sense(make: Callable[[], object], said: str) -> None:
 @pytest.fixture(scope="module")
 def debates() -> dict[str, Any]:
     """What the benchmark measures with, so that what is on record is what is checked here."""
-    return runpy.run_path(str(BENCHMARKS / "debates.py"))
+    return benchmark("debates")
 
 
 @pytest.fixture(scope="module")

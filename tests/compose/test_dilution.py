@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import runpy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmark import benchmark
 
 from motet import MixtureOfAgents, ModelAgent, Synthesize
 from motet.backends.simulated import Simulated, World
@@ -24,7 +24,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 @pytest.fixture(scope="module")
 def dilution() -> dict[str, Any]:
     """What the benchmark measures with, so that the curve on record is the one checked here."""
-    return runpy.run_path(str(BENCHMARKS / "dilution.py"))
+    return benchmark("dilution")
 
 
 @pytest.fixture(scope="module")

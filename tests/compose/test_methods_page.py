@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark import benchmark
 
 from motet.spec import load
 from motet.spec.source import DEFAULT
@@ -18,9 +18,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def methods() -> dict[str, Any]:
     """The benchmark's functions."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "benchmarks"))  # what scripts there share
-        return runpy.run_path(str(ROOT / "benchmarks/methods.py"))
+    return benchmark("methods")
 
 
 @pytest.fixture(scope="module")

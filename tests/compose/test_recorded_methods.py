@@ -5,13 +5,13 @@ reaches them, and that the figures on record are those in the docs.
 from __future__ import annotations
 
 import json
-import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmark import benchmark
 from recorded import FOLDER, recorded
 
 from motet.measure.arrays import UNKNOWN
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def bench() -> dict[str, Any]:
     """What the benchmark measures with, so that the figures on record are of what is checked here."""
-    return runpy.run_path(str(ROOT / "benchmarks" / "recorded.py"))
+    return benchmark("recorded")
 
 
 @pytest.fixture(scope="module")
